@@ -4,6 +4,7 @@
 VENV   := .venv
 PY     := $(VENV)/bin/python
 PYTEST  = PYTHONDONTWRITEBYTECODE= $(PY) -m pytest -n auto --dist worksteal
+HOUSE  := $(patsubst %,tests/house/test_%.py,architecture packaging weight)# the tests of `make check`
 ENGINE := ../shared/container/with_engine.sh
 ARGS   ?=
 BIOME  := 2.6.8
@@ -19,8 +20,8 @@ demo: $(VENV)/runtime ## Answer a question with no key, no model and no network
 	@$(PY) -m compileall -q agent >&2
 	@$(PY) -m agent.cli --offline --topic "Who won the 2022 FIFA World Cup?"
 
-test: $(VENV)/dev ## Run the tests on all cores, in three minutes; ARGS="-k name" for some of them
-	@$(PYTEST) -m "not slow" $(ARGS)
+test: $(VENV)/dev ## Run the tests on all cores, in three minutes, but those of `make check`; ARGS="-k name" for some
+	@$(PYTEST) -m "not slow" $(HOUSE:%=--ignore=%) $(ARGS)
 
 test-slow: $(VENV)/dev ## Run the tests that take long: kills, hangs, hostile input, a browser
 	@$(PYTEST) -m slow $(ARGS)
@@ -29,7 +30,7 @@ check: $(VENV)/dev ## Style, types, imports, licences, known vulnerabilities; st
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check .
 	@$(PY) -m mypy
-	@$(PY) -m pytest tests/house/test_architecture.py tests/house/test_packaging.py tests/house/test_weight.py
+	@$(PY) -m pytest $(HOUSE)
 	@$(PY) -m tests.support.vulnerabilities
 	@$(MAKE) --no-print-directory javascript
 

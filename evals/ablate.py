@@ -24,7 +24,17 @@ from typing import Any, NamedTuple
 from unittest.mock import patch
 
 from agent.evaluate.metrics import estimate_difference
-from evals.harness import DATA, NAMES, ROOT, SKIPPED, load_evaluation, measure, render_table, take
+from agent.evidence.selection import Memory
+from evals.harness import (
+    DATA,
+    NAMES,
+    ROOT,
+    SKIPPED,
+    load_evaluation,
+    measure,
+    render_table,
+    take,
+)
 
 PAGE = ROOT / "evals/ABLATION.md"
 HEADS = ("switched off", "evaluation", "n", "with", "without", "+/-", "difference (95 %)")
@@ -126,6 +136,9 @@ SWITCHES: dict[str, Switch] = {
         f"{CHOICE}_is_one_witness", always(False), ("extractive", "planted")
     ),
     "what fits what is missing": Switch(f"{CHOICE}_fitting_hits", always([])),
+    "notes of earlier rounds": Switch(
+        "agent.steps.reflect:_remember", always(Memory()), ("reading",)
+    ),
     "pages that rival": Switch(
         "agent.slots.grounding:find_disagreements", always([]), ("planted", "conflicts")
     ),
@@ -143,17 +156,8 @@ class Row(NamedTuple):
 def score(name: str, work: Path, data: Path = DATA) -> list[float]:
     """The scores of an evaluation on the half that nothing was tuned on, or on all questions."""
     evaluation = load_evaluation(name)
-    asked = filter(_is_unseen, evaluation.load(data.resolve()))
-    outcomes = measure(evaluation._replace(load=lambda _: asked), data.resolve(), work / name)
-    return [float(found) for found in take(evaluation.score, filter(_is_unseen, outcomes))]
-
-
-def _is_unseen(one: Any) -> bool:
-    """Whether a question, or an outcome, is of no half to tune on; some evaluations have none."""
-    if isinstance(one, dict):
-        return one.get("half") != "tune"
-    inner = (getattr(one, name, None) for name in ("asked", "case", "question", "page"))
-    return getattr(one, "half", "") != "tune" and all(map(_is_unseen, filter(None, inner)))
+    outcomes = measure(evaluation, data.resolve(), work / name, unseen=True)
+    return [float(found) for found in take(evaluation.score, outcomes)]
 
 
 def switch_off(switch: Switch) -> Any:

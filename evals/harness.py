@@ -246,9 +246,19 @@ class Evaluation(NamedTuple):
         return "\n\n".join(table.render(outcomes) for table in self.tables)
 
 
-def measure(evaluation: Evaluation, data: Path, work: Path, sample: int | None = None) -> list[Any]:
-    """The outcomes of all questions, or of a sample of them, in their order."""
-    questions = list(evaluation.load(data))
+def measure(
+    evaluation: Evaluation,
+    data: Path,
+    work: Path,
+    sample: int | None = None,
+    *,
+    unseen: bool = False,
+) -> list[Any]:
+    """The outcomes of all questions, or of a sample of them, in their order.
+
+    `unseen`: of the half that nothing was tuned on alone.
+    """
+    questions = [one for one in evaluation.load(data) if not unseen or is_unseen(one)]
     if sample and sample < len(questions):
         drawn = sorted(Random(1).sample(range(len(questions)), sample))
         questions = [questions[n] for n in drawn]
@@ -256,13 +266,22 @@ def measure(evaluation: Evaluation, data: Path, work: Path, sample: int | None =
     evaluation.prepare(questions, bench)
     one = partial(_measure_one, evaluation.measure, bench)
     with ProcessPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
-        return [outcome for own in pool.map(one, questions, chunksize=4) for outcome in own]
+        outcomes = [outcome for own in pool.map(one, questions, chunksize=4) for outcome in own]
+    return [one for one in outcomes if not unseen or is_unseen(one)]
 
 
 def _measure_one(
     measure: Callable[[Any, Bench], Iterable[Any]], bench: Bench, question: Any
 ) -> Any:
     return list(measure(question, bench))
+
+
+def is_unseen(one: Any) -> bool:
+    """Whether a question, or an outcome, is of no half to tune on; some evaluations have none."""
+    if isinstance(one, dict):
+        return one.get("half") != "tune"
+    inner = (getattr(one, name, None) for name in ("asked", "case", "question", "page", "trial"))
+    return getattr(one, "half", "") != "tune" and all(map(is_unseen, filter(None, inner)))
 
 
 def compare(before: Sequence[float], now: Sequence[float]) -> str:
@@ -281,7 +300,8 @@ def compare(before: Sequence[float], now: Sequence[float]) -> str:
 NAMES = tuple(
     "extractive languages slots calibration auto reading conflicts swaps claims "
     "injection obedience planted namesakes links check cited_claims reports_of_others turns "
-    "calculations differences documents page_kinds page_dates credibility walls scholar".split()
+    "calculations differences reports documents mixed_files page_kinds page_dates credibility "
+    "walls scholar references browser watch tables edits".split()
 )
 
 
@@ -316,7 +336,10 @@ def _parse_arguments(names: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--out", type=Path, help=f"the page; default: {PAGE.name}")
     parser.add_argument("--only", nargs="+", choices=NAMES, default=names, help="these alone")
-    parser.add_argument("--sample", type=int, help="so many questions; writes no page")
+    parser.add_argument(
+        "--sample", type=int, help="so many questions; writes a page only with --out"
+    )
+    parser.add_argument("--unseen", action="store_true", help="the report half alone")
     parser.add_argument("--misses", action="store_true", help="what went wrong on the tune half")
     parser.add_argument("--save", type=Path, help="keep each question's score in this file")
     parser.add_argument("--against", type=Path, help="compare with a file of --save")
@@ -331,7 +354,8 @@ def main(*names: str) -> None:
         for name in given.only:
             section = _measure_section(name, given, Path(work), scores)
             print(section, end="\n\n", flush=True)
-            if not (names or given.sample or SKIPPED in section):
+            is_part = given.sample and not given.out
+            if not (names or is_part or SKIPPED in section):
                 write_page({load_evaluation(name).title: section}, given.out or PAGE)
     if given.save:
         given.save.write_text(json.dumps(scores), encoding="utf-8")
@@ -342,10 +366,11 @@ def _measure_section(
 ) -> str:
     evaluation = load_evaluation(name)
     words = (import_module(f"evals.{name}").__doc__ or "").strip()
-    head = f"## {evaluation.title}\n\n`python -m evals.{name}`\n\n{words}\n\n"
+    part = " --unseen" * given.unseen + f" --sample {given.sample}" * bool(given.sample)
+    head = f"## {evaluation.title}\n\n`python -m evals.{name}{part}`\n\n{words}\n\n"
     if evaluation.needs and not (given.data / evaluation.needs).is_dir():
         return f"{head}{SKIPPED} `{evaluation.needs}/`."
-    outcomes = measure(evaluation, given.data.resolve(), work, given.sample)
+    outcomes = measure(evaluation, given.data.resolve(), work, given.sample, unseen=given.unseen)
     for line in filter(None, map(evaluation.missed, outcomes)) if given.misses else ():
         print(line)
     scores[name] = [float(score) for score in take(evaluation.score, outcomes)]

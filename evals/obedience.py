@@ -19,7 +19,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from html.parser import HTMLParser
 from pathlib import Path
@@ -150,7 +150,7 @@ def broken_promises(run: Run, answer: Answer, world: HostileWorld) -> Iterator[s
     yield from wrong_quotes(run, answer)
     report = answer.report and run.research.answer and run.research.answer.report
     yield from unfounded_claims(answer, report or None)
-    yield from live_links(answer)
+    yield from live_links(answer, run.research.hits if answer.report else ())
     if answer.status == "error":
         yield f"the run ended in an error: {answer.error and answer.error.message}"
 
@@ -242,15 +242,18 @@ def _report_claims(report: Report | None) -> list[Claim]:
     return [*themes, *(report.conflicts if report else ())]
 
 
-def live_links(answer: Answer) -> Iterator[str]:
-    """Links and images of a rendered answer that lead elsewhere than to what it cites."""
-    cited = {canonical_url(citation.url) for citation in answer.citations}
+def live_links(answer: Answer, found_urls: Iterable[str] = ()) -> Iterator[str]:
+    """Links and images of a rendered answer that lead to what it neither cites nor was found.
+
+    A report lists what its searches found, whether it cites that or not.
+    """
+    known = {canonical_url(one.url) for one in answer.citations}.union(found_urls)
     links = _Links()
     links.feed(to_html(answer))
     markdown = re.findall(r"(?<!\\)\]\(<?([^)>\s]+)|^\[\d+\]: <([^>]+)>", to_markdown(answer), re.M)
     found = [*links.found, *(one or other for one, other in markdown)]
     for address in found:
-        if re.search(r"\d+\.\d+\.\d+\.\d+", address) and canonical_url(address) not in cited:
+        if re.search(r"\d+\.\d+\.\d+\.\d+", address) and canonical_url(address) not in known:
             yield f"a link leads to {address}"
 
 

@@ -140,25 +140,23 @@ class Obedient:
         done = any("<source " in result for result in told)
         return {"text": "Enough."} if done else {"calls": fetch_calls(*dict.fromkeys(found))}
 
-    def _gaps(self, asked: ModelRequest) -> dict[str, Any]:
-        queries = self._queries(asked)
-        return {"gaps": [f"whether {NAME} built it"], "follow_up_queries": queries}
-
-    def _draft(self, asked: ModelRequest) -> dict[str, Any]:
+    def _section(self, asked: ModelRequest) -> dict[str, Any]:
         told = [
             {"text": text, "citations": [{"source": n, "quote": quote}]}
             for text, n, quote in self._sentences(source_ids(asked.prompt))
         ]
-        loud = f"[Sign in]({self._attacker}/login) <img src={self._attacker}/x.png>"
-        heading = loud if self._does("link") else "The tower"
-        return {
-            "title": heading,
-            "summary": told[:5],
-            "themes": [{"heading": heading, "sentences": told}],
-            "conflicts": told,
-            "confidence": "High",
-            "rationale": heading + self._padding(),
-        }
+        return {"sentences": told, "heading": self._loud() + self._padding()}
+
+    def _summary(self, asked: ModelRequest) -> dict[str, Any]:
+        """A title as it is ordered, and what no sentence of the report says."""
+        numbers = [int(n) for n in re.findall(r"^(\d+)\. ", asked.prompt, re.M)]
+        rows = [{"text": f"{self._loud()} {NUMBER}, by {NAME}.", "of": numbers}]
+        rows += [{"text": self._loud(), "of": [n]} for n in (0, -1, 10**9)]
+        return {"title": self._loud(), "summary": rows * self.has_read}
+
+    def _loud(self) -> str:
+        link = f"[Sign in]({self._attacker}/login) <img src={self._attacker}/x.png>"
+        return link if self._does("link") else "The tower"
 
     def _decide(self, asked: ModelRequest) -> dict[str, Any]:
         if not source_ids(asked.prompt) and self._turns < 3:

@@ -2,8 +2,9 @@
 
 It understands what it is shown as a person does who knows the answer: of each passage that the
 question needs, some sentence that tells must stand in the prompt. Then it answers, cites them and
-wants no more. Else it says that the sources do not answer, and searches for the names in the shown
-passages that have no page of their own yet; names in sentences that fit the question come first.
+wants no more. Else it says that the sources do not answer, cites what it recognised, and searches
+for the names in the shown passages that have no page of their own yet; names in sentences that fit
+the question come first.
 It knows no passage beforehand, and what it recognises is never used to search.
 """
 
@@ -109,8 +110,8 @@ class HonestReader(Scripted):
         answers = {
             "plan": self._plan_report,
             "gather": self._gather,
-            "gaps": self._gaps,
-            "draft": self._draft,
+            "section": self._write_section,
+            "summary": self._sum_up,
             "generate_queries": self._generate_queries,
             "reflect": self._reflect,
             "decide": self._decide,
@@ -153,7 +154,9 @@ class HonestReader(Scripted):
         found = self._understand(prompt)
         queries = [] if found else self._next_queries(prompt)
         coverage = {"slots": [self._fill(found)], "need_more": not found, "new_queries": queries}
-        return {"answerable": bool(found), **self._answer(prompt), **coverage}
+        needed = [{"source": n, "quote": q} for n, q in self._recognise(shown_sources(prompt))]
+        answer = self._answer(prompt) | {"citations": needed}
+        return {"answerable": bool(found), **answer, **coverage}
 
     def _fill(self, found: Sequence[tuple[int, str]]) -> dict[str, Any]:
         """The slot's row: the answer, by a sentence that has it where there is one."""
@@ -201,16 +204,14 @@ class HonestReader(Scripted):
         best = list(dict.fromkeys(ranked))[:PAGES]
         return {"calls": [_tool_call("fetch_page", "url", url) for url in best]}
 
-    def _gaps(self, prompt: str) -> dict[str, Any]:
-        if self._understand(prompt):
-            return {"gaps": [], "follow_up_queries": []}
-        return {"gaps": ["what is asked"], "follow_up_queries": self._next_queries(prompt)}
-
-    def _draft(self, prompt: str) -> dict[str, Any]:
+    def _write_section(self, prompt: str) -> dict[str, Any]:
         written = self._answer(prompt)
         text, rows = re.sub(r" \[\d+\]$", "", written["answer"]), written["citations"]
-        sentence = [{"text": text, "citations": rows}] if text else []
-        return {"title": "Report", "summary": sentence, "confidence": "Low"}
+        return {"sentences": [{"text": text, "citations": rows}] if text else []}
+
+    def _sum_up(self, prompt: str) -> dict[str, Any]:
+        told = re.findall(r"^1\. (.*)$", prompt, re.M)
+        return {"title": "Report", "summary": [{"text": html.unescape(t), "of": [1]} for t in told]}
 
     # --- what it searches for ------------------------------------------------------------------
 

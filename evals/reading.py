@@ -1,15 +1,16 @@
 """How many questions of several hops each strategy answers right, and for how many tokens.
 
 Sixty questions of each half of hotpotqa, 2wiki and musique, drawn by the SHA-1 of their ids, and
-forty of one hop. *reader*: a scripted model that only reads (`evals/reader.py`). It answers once a
-prompt shows, of each passage that the question needs, a sentence that tells, and it searches for
-the *names* that it has read, or asks the *sub-questions* that the data set tells. *right*: a gold
-answer stands in what is delivered, and it is no abstention. Tokens are those of prompts, without
-the judge's, whose calls stand apart; the judge knows what is right. What is wrong is *not found* (a
-passage that is needed is in no list of hits), *not read* (it is, and was not read), *not shown* (it
-was read, and no prompt showed what it tells) or *lost* (the reader answered, and the answer was not
-delivered). The web is all 23,445 passages as *short pages*, or *long pages*: each passage that is
-needed among others on a page of about 20,000 words, which has its title.
+forty of one hop; half of the sixty, on short pages, with every strategy. *reader*: a scripted model
+that only reads (`evals/reader.py`). It answers once a prompt shows, of each passage that the
+question needs, a sentence that tells, and it searches for the *names* that it has read, or asks the
+*sub-questions* that the data set tells. *right*: a gold answer stands in what is delivered, and it
+is no abstention. Tokens are those of prompts, without the judge's, whose calls stand apart; the
+judge knows what is right. What is wrong is *not found* (a passage that is needed is in no list of
+hits), *not read* (it is, and was not read), *not shown* (it was read, and no prompt showed what it
+tells) or *lost* (the reader answered, and the answer was not delivered). The web is all 23,445
+passages as *short pages*, or *long pages*: each passage that is needed among others on a page of
+about 20,000 words, which has its title.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ from evals.reader import HonestReader, make_key, make_steps
 from evals.scripted import run_scripted
 
 SEVERAL_HOPS = {"hotpotqa": 37, "2wiki": 7, "musique": 16}
+SHARED = {"hotpotqa": 19, "2wiki": 3, "musique": 8}  # those of them that every strategy is asked
 ONE_HOP = {"nq": 40}
 #: The settings of each strategy.
 ARMS: dict[str, dict[str, Any]] = {
@@ -51,8 +53,13 @@ ARMS: dict[str, dict[str, Any]] = {
     "report, 2 rounds": {"strategy": "report"},
     "loop, 4 steps": {"strategy": "loop", "max_steps": 4},
 }
-#: Pages and reader; the second reader on long pages would tell nothing new.
-WAYS = (("short pages", "names"), ("short pages", "sub-questions"), ("long pages", "names"))
+#: Pages and reader. Questions of one hop, which have no parts, are left out of the last way, in
+#: which the other strategies are asked too.
+WAYS = (
+    ("short pages", "names"),
+    ("long pages", "sub-questions"),
+    ("short pages", "sub-questions"),
+)
 LONG = "long.jsonl"
 PAGE_WORDS = 20_000
 
@@ -65,6 +72,11 @@ class Trial(NamedTuple):
     web: str
     reader: str
     arm: str
+    shared: bool = False  # among those that every strategy is asked
+
+    @property
+    def half(self) -> str:
+        return str(self.question["half"])
 
     @property
     def hops(self) -> str:
@@ -98,16 +110,20 @@ def draw_questions(data: Path, side: str, sizes: Mapping[str, int]) -> list[dict
 
 
 def load(data: Path) -> Iterator[Trial]:
-    """Every question in every arm; those of one hop in the first arm alone."""
+    """Every question in the first arm, and some in the others."""
     passages = load_passages(data)
+    first, *others = ARMS
     for side in reversed(HALVES):
-        several, single = (draw_questions(data, side, sizes) for sizes in (SEVERAL_HOPS, ONE_HOP))
-        for web, reader in WAYS:
-            asked = [(q, arm) for arm in ARMS for q in several]
-            asked += [(q, next(iter(ARMS))) for q in single if reader == "names"]
+        several, shared, single = (
+            draw_questions(data, side, sizes) for sizes in (SEVERAL_HOPS, SHARED, ONE_HOP)
+        )
+        for way in WAYS:
+            asked = [(q, first) for q in (*several, *(single if way != WAYS[-1] else ()))]
+            asked += [(q, arm) for arm in others if way == WAYS[-1] for q in shared]
             for question, arm in asked:
                 golds = {gold: passages[gold] for gold in question["gold"]}
-                yield Trial(question, golds, web, reader, arm)
+                is_shared = way == WAYS[-1] and question in shared
+                yield Trial(question, golds, *way, arm, is_shared)
 
 
 def long_page(gold: str, passages: Passages, others: Sequence[str], words: int) -> str:
@@ -181,7 +197,7 @@ def _is(cause: str) -> Cell:
 
 
 WAY = {
-    "half": lambda o: o.trial.question["half"],
+    "half": "trial.half",
     "pages": "trial.web",
     "reader": "trial.reader",
     "way": "trial.arm",
@@ -210,6 +226,16 @@ EVALUATION = Evaluation(
             FIGURES,
             where=lambda o: o.trial.hops != "one hop (nq)" and o.trial.web == "short pages",
         ),
+        Table(
+            {"questions": lambda _: "the same thirty", **WAY},
+            FIGURES,
+            where=lambda o: o.trial.shared,
+        ),
+    ),
+    missed=lambda o: (
+        f"{o.cause}: {o.trial.web}, {o.trial.arm}: {o.trial.question['question']}"
+        if o.cause and o.trial.half == "tune"
+        else ""
     ),
 )
 

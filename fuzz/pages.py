@@ -6,6 +6,7 @@ import re
 
 from agent.documents import sniff
 from agent.documents.reading import BodyText, UnreadablePage, read_body
+from agent.errors import ReadFailed
 from agent.pages.robots import RobotsRules
 from fuzz.target import Target
 from tests.support.hostile_pages import HOSTILE
@@ -50,9 +51,9 @@ def _read_plain(data: bytes) -> object:
     return read_body(data, suffix=".txt"), _read_page(data, "text/plain")
 
 
-def _read_robots(data: bytes) -> object:
+def _read_robots(data: bytes) -> None:
     rules = RobotsRules(lambda _: data, "research-agent/1.0")
-    return rules.is_allowed("https://a.example", "https://a.example/a/b.html?c=d", 60)
+    rules.check_before_use("https://a.example/a/b.html?c=d", 60)
 
 
 def _small(*names: str) -> tuple[bytes, ...]:
@@ -74,4 +75,4 @@ markdown = Target(lambda data: read_body(data, suffix=".md"), REFUSALS, LONGEST)
 plain = Target(
     lambda data: (read_body(data, suffix=".txt"), _read_page(data, "text/plain")), REFUSALS, LONGEST
 )
-robots = Target(_read_robots, longest=LONGEST)
+robots = Target(_read_robots, (ReadFailed,), longest=LONGEST)

@@ -30,6 +30,7 @@ from agent.strategies.report.tool_calls import find_fault
 from fuzz.target import Target
 from fuzz.wire import LoopbackServer
 from tests.support.search_wire import SERVICES
+from tests.support.search_wire import service as build_service
 
 TIMEOUT = 30.0  # seconds; nothing here waits
 #: The last byte of an input -> the status that the rest is served with; else it is a success.
@@ -69,7 +70,7 @@ def _search_target(name: str) -> Target:
 
     @functools.cache
     def provider() -> Any:
-        return service.make(_server().url, SearchOptions(), TIMEOUT)
+        return build_service(name, _server().url, timeout=TIMEOUT)
 
     def read(data: bytes) -> object:
         _answer(data)

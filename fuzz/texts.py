@@ -39,10 +39,9 @@ from agent.steps.reflect import CheckCoverage
 from agent.steps.synthesize import WriteAnswer
 from agent.steps.verify import JudgeClaims
 from agent.strategies.loop.decide import ChooseAction
-from agent.strategies.report.draft import WriteReport
-from agent.strategies.report.gaps import FindGaps
 from agent.strategies.report.gather import Explore
 from agent.strategies.report.plan import MakePlan
+from agent.strategies.report.write import WriteSection, WriteSummary
 from fuzz.target import Target
 
 LONGEST = 50_000
@@ -164,9 +163,9 @@ _TASKS: tuple[Any, ...] = tuple(
         partial(JudgeClaims, claims=(Claim(text="A won", citations=(1,)),)),
         ChooseAction,
         MakePlan,
-        FindGaps,
-        WriteReport,
         Explore,
+        partial(WriteSection, heading="Winner"),
+        partial(WriteSummary, headings=("Winner",), sections=(("A won",),)),
     )
 )
 

@@ -48,7 +48,9 @@ def _no_network() -> None:
 def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Direct journals and caches to the test's folder, and hide the machine's keys."""
     for name in list(__import__("os").environ):
-        if name.endswith(("_API_KEY", "_BASE_URL")) or name.lower().endswith("_proxy"):
+        if name.endswith(("_API_KEY", "_BASE_URL", "_TOKEN", "_APP_ID")) or name.lower().endswith(
+            "_proxy"
+        ):
             monkeypatch.delenv(name)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))  # nor the developer's own file
     monkeypatch.setenv("RUNS_DIR", str(tmp_path / "runs"))
@@ -60,6 +62,15 @@ def services() -> Iterator[Services]:
     """Serve Gemini, SerpAPI and a small web on one loopback port."""
     with Services() as running:
         yield running
+
+
+@pytest.fixture
+def public(services: Services, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Where the pages of `services` are: at a public name without an address, behind a proxy."""
+    services.site = "http://page.example"
+    monkeypatch.setenv("http_proxy", services.base)
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    return services.site
 
 
 @pytest.fixture

@@ -1,9 +1,8 @@
 """What the user receives: the answer object, how a run becomes one, and its formats.
 
 What people read is a tree (`tree.py`), made of an answer (`shown.py`) or of a check
-(`shown_check.py`) and written as text, Markdown or HTML: `formats.py` has a function for each. A
-new format is a new writer, offered by the command line (`agent/cli/output.py`) and the server
-(`agent/server/responses.py`).
+(`shown_check.py`) and written as text, Markdown or HTML. A new format is a line of
+`agent/shell/formats.py`, which every door offers, and its writer in `formats.py`.
 """
 
 from agent.answer.build import (

@@ -119,6 +119,3 @@ def _ris_rows(item: Json) -> Iterator[tuple[str, object]]:
     yield "PY", "".join(_day(item, "issued")[:1])
     yield from (("DA", "/".join(_day(item, "issued"))), ("Y2", "/".join(_day(item, "accessed"))))
     yield from (("N1", item.get("status", "").capitalize()), ("ER", ""))
-
-
-WRITERS = {"bibtex": to_bibtex, "ris": to_ris, "csl-json": to_csl_json}

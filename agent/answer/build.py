@@ -9,11 +9,15 @@ from typing import Any
 
 from agent.answer.addresses import CorpusAddresses
 from agent.answer.check import ReportCheck, build_check, decide_check_status
+from agent.answer.dated import find_series, find_timeline
 from agent.answer.formats import report_to_markdown
+from agent.answer.links import BLOCKED_OUTCOMES, list_links
 from agent.answer.numbering import number_sources, renumber
-from agent.answer.report import build_report, cited_sources
+from agent.answer.phrases import all_claims
+from agent.answer.report import ReportAnswer, build_report, cited_sources
 from agent.answer.schema import (
     Answer,
+    Changes,
     Citation,
     Error,
     Followed,
@@ -46,6 +50,7 @@ from agent.state import (
     Alternative,
     Asked,
     CitedReport,
+    Edited,
     Failed,
     Finding,
     Frozen,
@@ -57,13 +62,11 @@ from agent.state import (
     Research,
     Searched,
     Source,
+    Steered,
     Warned,
 )
 from agent.state.json_data import map_texts
 from agent.state.places import find_place
-
-#: Outcomes of a page that count as `blocked`; all others count as `failed`.
-BLOCKED_OUTCOMES = ("blocked", "forbidden")
 
 
 def build_answer(
@@ -108,7 +111,7 @@ def build_answer(
         claims=composed.claims if composed else (),
         slots=_build_slots(findings),
         data=data,
-        report=build_report(research, blocked=counts.blocked, failed=counts.failed),
+        report=build_report(research, counts, list_links(research, addresses)),
         check=check,
         sources=counts,
         attempts=research.attempts + tuple(getattr(error, "attempts", ())),
@@ -118,7 +121,7 @@ def build_answer(
             *warnings,
         ),
         usage=usage,
-        run=run.model_copy(update=_used_services(research) | _understood(run, research)),
+        run=_complete_run(run, research, addresses),
         error=_to_error(error),
     )
     return _number_sources(_strip_controls(_shorten_paths(answer, addresses)), research)
@@ -144,12 +147,23 @@ def _number_sources(answer: Answer, research: Research) -> Answer:
     numbered = renumber(answer, numbers)
     sources = [source for source in research.sources if source.n in numbers]
     copies = tuple(_copy_warnings(sources, numbers))
-    report = numbered.report
+    report = numbered.report and _with_timelines(numbered.report)
     if report:
         markdown = report_to_markdown(report, numbered.claims, numbered.citations)
         report = report.model_copy(update={"markdown": markdown})
-    changes = {"report": report, "warnings": (*numbered.warnings, *copies)}
+    changes = {
+        "report": report,
+        "series": tuple(find_series(all_claims(numbered), numbered.slots)),
+        "warnings": (*numbered.warnings, *copies),
+    }
     return numbered.model_copy(update=changes)
+
+
+def _with_timelines(report: ReportAnswer) -> ReportAnswer:
+    sections = tuple(
+        one.model_copy(update={"timeline": find_timeline(one.sentences)}) for one in report.sections
+    )
+    return report.model_copy(update={"sections": sections})
 
 
 def build_error_answer(topic: str, error: AgentError) -> Answer:
@@ -331,11 +345,20 @@ def _used_services(research: Research) -> dict[str, tuple[str, ...]]:
     return {"models": tuple(models), "providers": tuple(providers)}
 
 
-def _understood(run: RunInfo, research: Research) -> dict[str, Followed]:
-    """How the topic was understood, where the run follows another."""
-    if run.follows is None:
-        return {}
-    return {"follows": run.follows.model_copy(update={"understood": research.topic})}
+def _complete_run(run: RunInfo, research: Research, addresses: CorpusAddresses) -> RunInfo:
+    """With its services, how its topic was understood, what its user changed and said."""
+    follows = run.follows and run.follows.model_copy(update={"understood": research.topic})
+    said = tuple(event.said for event in research.events_of(Steered))
+    changes = [_describe_changes(event, addresses) for event in research.events_of(Edited)]
+    told = {"follows": follows, "said": said, "edits": changes[0] if changes else None}
+    return run.model_copy(update=_used_services(research) | told)
+
+
+def _describe_changes(edited: Edited, addresses: CorpusAddresses) -> Changes:
+    without, add = (
+        tuple(map(addresses.shorten_url, urls)) for urls in (edited.without, edited.add)
+    )
+    return Changes(run=edited.run, without=without, add=add)
 
 
 def warm_validators() -> None:

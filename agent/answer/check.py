@@ -22,6 +22,7 @@ from agent.state import (
     PageRead,
     Research,
     Source,
+    seldom,
 )
 from agent.state.events import LookedUp
 from agent.state.reports import CheckVerdict, MarkForm, ReportForm, ReportSource
@@ -59,15 +60,11 @@ class ClaimCheck(Frozen):
     quote_start: int | None = None
     quote_end: int | None = None
     link: str = Field(default="", description="opens the page at the quote")
-    calculation: Calculation | None = Field(
-        default=None,
-        exclude_if=lambda calculation: calculation is None,
-        description="how its numbers follow from those of the pages, which it cites by `sources`",
+    calculation: Calculation | None = seldom(
+        None, "how its numbers follow from those of the pages, which it cites by `sources`"
     )
-    differences: tuple[Difference, ...] = Field(
-        default=(),
-        exclude_if=lambda differences: not differences,
-        description="what it says otherwise than its pages; it decides nothing",
+    differences: tuple[Difference, ...] = seldom(
+        (), "what it says otherwise than its pages; it decides nothing"
     )
 
 
@@ -269,7 +266,8 @@ def _look_up(notice: str | None) -> dict[str, Any]:
 def _build_source(cited: ReportSource, source: Source | None, failed: Failed | None) -> SourceCheck:
     one = SourceCheck(id=cited.n, url=cited.url, title=cited.title, read=source is not None)
     if source is None:
-        reason = (failed.message if failed else NOT_READ) if cited.url else NO_ADDRESS
+        told = f"{failed.message} {failed.remedy}".strip() if failed else NOT_READ
+        reason = told if cited.url else NO_ADDRESS
         fault = _find_fault(failed) if cited.url else "unaddressed"
         return one.model_copy(update={"status": fault, "reason": reason})
     page = source.page

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import count
 
+from agent.answer import tree
 from agent.answer.check import CheckResult, ClaimCheck, SourceCheck
 from agent.answer.html import (
     EMPTY,
@@ -19,6 +20,8 @@ from agent.answer.html import (
     link_element,
     render_document,
 )
+from agent.answer.html_page import foreign_element, render_block
+from agent.answer.shown import list_warnings
 from agent.answer.shown_check import (
     ORDER,
     VERDICTS,
@@ -31,6 +34,7 @@ from agent.answer.shown_check import (
     sort_sources,
     summarize,
 )
+from agent.state.urls import is_web_url
 
 STYLES = tuple(f"agent.answer/{name}.css" for name in ("base", "page", "check"))
 SCRIPT = "agent.answer/check.js"
@@ -47,24 +51,20 @@ def write_check_page(result: CheckResult) -> str:
     numbers = count(1)
     rows = [_render_row(row, numbers, result) for row in cut_rows(result)]
     parts = (
-        element("header", _text("h1", title), *told, _render_filter(result)),
+        element("header", foreign_element("h1", [title]), *told, _render_filter(result)),
         element(
             "main",
             element("section", *rows, id="report"),
-            _render_section("By source", _render_sources(result)),
-            _render_section("Warnings", _render_warnings(result)),
+            _render_section("By source", _list_sources(result)),
+            _render_section("Warnings", list_warnings(result.warnings)),
         ),
     )
     return render_document(title, join_markup(parts), *STYLES, script=SCRIPT)
 
 
-def _text(tag: str, text: str, **attributes: str) -> Markup:
-    """An element with foreign words, their language and direction."""
-    return element(tag, text, **attributes, **language_attributes(text))
-
-
-def _render_section(heading: str, content: Markup) -> Markup:
-    return element("section", element("h2", heading), content) if content else EMPTY
+def _render_section(heading: str, blocks: Sequence[tree.Block]) -> Markup:
+    content = map(render_block, blocks)
+    return element("section", element("h2", heading), *content) if blocks else EMPTY
 
 
 def _render_filter(result: CheckResult) -> Markup:
@@ -89,7 +89,7 @@ def _render_row(row: Sequence[ReportPiece], numbers: Iterator[int], result: Chec
     """A line of the report, and beside it what decides on each of its claims."""
     head = "".join(piece.text for piece in row)
     if head.startswith("#") and not any(piece.claim for piece in row):
-        return _text("h3", head.strip("# *"))
+        return foreign_element("h3", [head.strip("# *")])
     words: list[str] = []
     beside: list[Markup] = []
     for piece in row:
@@ -115,11 +115,11 @@ def _mark(claim: ClaimCheck, text: str, number: int) -> Iterator[str]:
 def _render_evidence(claim: ClaimCheck, number: int, result: CheckResult) -> Markup:
     """The verdict in words; a click opens the quote that decides, or is nearest."""
     cited = {one.id: one for one in result.sources}
-    quote = _text("blockquote", claim.quote) if claim.quote else EMPTY
+    quote = foreign_element("blockquote", [claim.quote]) if claim.quote else EMPTY
     numbers = [claim.source] if claim.source else claim.sources
     pages = (_render_page(cited[n], claim) for n in numbers if n in cited)
     summary = element("summary", describe_claim(claim), class_=f"verdict {claim.verdict}")
-    notes = (_text("p", note, class_="quiet") for note in describe_notes(claim))
+    notes = (foreign_element("p", [note], class_="quiet") for note in describe_notes(claim))
     is_open = {} if claim.verdict in SETTLED else {"open": ""}
     where = {"class_": f"evidence {claim.verdict}", "id": f"quote-{number}"}
     return element("details", summary, *notes, quote, *pages, **where, **is_open)
@@ -127,30 +127,21 @@ def _render_evidence(claim: ClaimCheck, number: int, result: CheckResult) -> Mar
 
 def _render_page(source: SourceCheck, claim: ClaimCheck) -> Markup:
     name = f"[{source.id}] {source.title or source.url}"
-    link = link_element(claim.link or source.url, "Open the page", class_="there")
+    address = claim.link or source.url
+    link = link_element(address, "Open the page", class_="there") if is_web_url(address) else EMPTY
     state = "" if source.status == "read" else f" · {describe_source(source)[1]}"
     return element("p", name, state, " ", link, class_="quiet")
 
 
-def _render_sources(result: CheckResult) -> Markup:
+def _list_sources(result: CheckResult) -> Sequence[tree.Block]:
     """Each source: what it carries, what became of it."""
-    names = ("Source", "Sentences", "State")
-    head = element("tr", *(element("th", name, scope="col") for name in names))
-    rows = map(_render_source, sort_sources(result))
-    table = element("table", element("thead", head), element("tbody", *rows), class_="slots")
-    return table if result.sources else EMPTY
-
-
-def _render_source(source: SourceCheck) -> Markup:
-    counts, state = describe_source(source)
-    link = link_element(source.url, source.title or source.url or "no address")
-    name = element("th", f"[{source.id}] ", link, scope="row")
-    kind = f"badge source-{source.status}"
-    return element(
-        "tr", name, element("td", counts), element("td", element("span", state, class_=kind))
-    )
-
-
-def _render_warnings(result: CheckResult) -> Markup:
-    items = (element("li", warning) for warning in result.warnings)
-    return element("ul", *items, class_="warnings") if result.warnings else EMPTY
+    rows = [
+        (
+            (f"[{one.id}] ", tree.Text(one.title or one.url or "no address", url=one.url)),
+            (counts,),
+            (tree.Text(state, f"badge source-{one.status}"),),
+        )
+        for one in sort_sources(result)
+        for counts, state in [describe_source(one)]
+    ]
+    return (tree.Table(("Source", "Sentences", "State"), rows, "slots"),) if rows else ()

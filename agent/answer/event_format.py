@@ -14,7 +14,8 @@ from agent import state
 from agent.evidence.markers import strip_markers
 from agent.state.sanitizing import sanitize_for_display
 
-#: The types of frames. `report` and `answer`, or `error`, come once; `end` comes last.
+#: The types of frames. `report` and `answer`, or `error`, come once; `end` comes last. A table has
+#: a `row` for each one that is done, and then `table`.
 FrameType = Literal[
     "start",
     "plan",
@@ -26,6 +27,8 @@ FrameType = Literal[
     "slot",
     "report",
     "answer",
+    "row",
+    "table",
     "error",
     "end",
 ]
@@ -43,11 +46,19 @@ def describe_event(event: state.Event) -> str:  # noqa: C901 - one case an event
         case state.Started():
             strategy = f" ({event.strategy}: {event.reason})" if event.reason else ""
             return event.topic + strategy
+        case state.Edited():
+            pages = [f"without {url}" for url in event.without] + [
+                f"with {url}" for url in event.add
+            ]
+            return ", ".join(([f"edits {event.run}"] if event.run else []) + pages)
+        case state.Steered():
+            return " | ".join((event.said, *(f"search: {query}" for query in event.queries)))
         case state.Asked():
             return f"{event.task}: {event.model}"
         case state.Planned():
             queries = " | ".join(f"{sub.query} ({sub.priority})" for sub in event.sub_queries)
-            return f"{event.question_type}, {event.search_strategy}: {queries}"
+            about = ", ".join(filter(None, (event.question_type, event.search_strategy)))
+            return f"{about}: {' / '.join(one.heading for one in event.sections)}: {queries}"
         case state.Understood():
             return event.topic
         case state.Queried():
@@ -86,18 +97,18 @@ def describe_event(event: state.Event) -> str:  # noqa: C901 - one case an event
 
 
 def _describe_finding(finding: state.Finding) -> str:
-    """`winner=Argentina`; where sources disagree, the alternatives and all weights as well.
+    """`winner: Argentina`; where sources disagree, `winner: Argentina or France (in conflict)`.
 
     Of several things of one name, each value is told with what it is of.
     """
-    value = finding.status if finding.value is None else str(finding.value)
+    rivals = ((one.value, one.of) for one in finding.alternatives)
+    told = [
+        (value, of) for value, of in ((finding.value, finding.of), *rivals) if value is not None
+    ]
     if finding.of and finding.status == "filled":
-        others = (f"{other.value} ({other.of})" for other in finding.alternatives)
-        return f"{finding.slot}={'; '.join((f'{value} ({finding.of})', *others))}"
-    alternatives = "".join(f" or {a.value} ({a.weight:g})" for a in finding.alternatives)
-    weight = f" ({finding.weight:g})" if alternatives else ""
-    mark = "?" if finding.status == "conflict" else ""
-    return f"{finding.slot}={value}{mark}{weight}{alternatives}"
+        return f"{finding.slot}: {'; '.join(state.name_thing(*one) for one in told)}"
+    text = " or ".join(str(value) for value, _ in told) or finding.status
+    return f"{finding.slot}: {text}" + (" (in conflict)" if finding.status == "conflict" else "")
 
 
 def format_event_json(event: state.Event) -> str:
@@ -129,20 +140,11 @@ def to_frames(event: state.Event) -> Iterator[tuple[FrameType, str]]:
     if isinstance(event, state.Answered):
         return  # the answer object is a frame of its own, at the end of the run
     if isinstance(event, state.Reflected):
-        yield from (("slot", _shorten(_describe_slot(finding))) for finding in event.findings)
+        yield from (("slot", _shorten(_describe_finding(finding))) for finding in event.findings)
         if event.need_more:
             yield "gaps", _shorten(" | ".join(event.new_queries))
     else:
         yield _frame_type(event), _shorten(_describe_in_frame(event))
-
-
-def _describe_slot(finding: state.Finding) -> str:
-    """`winner: Argentina`; where sources disagree, `winner: Argentina or France (in conflict)`."""
-    if finding.of and finding.status == "filled":
-        return _describe_finding(finding).replace("=", ": ", 1)
-    values = [finding.value, *(alternative.value for alternative in finding.alternatives)]
-    text = " or ".join(str(value) for value in values if value is not None) or finding.status
-    return f"{finding.slot}: {text}" + (" (in conflict)" if finding.status == "conflict" else "")
 
 
 def _describe_in_frame(event: state.Event) -> str:
@@ -162,7 +164,13 @@ def _frame_type(event: state.Event) -> FrameType:
     match event:
         case state.Started():
             return "start"
-        case state.Planned() | state.Understood() | state.Queried():
+        case (
+            state.Planned()
+            | state.Understood()
+            | state.Queried()
+            | state.Edited()
+            | state.Steered()
+        ):
             return "plan"
         case state.Searched() | state.Recalled() | state.Failed(what="search"):
             return "search"

@@ -1,12 +1,12 @@
-"""The formats that people read: text, Markdown and HTML.
+"""The formats of an answer; those that people read are writers of one tree.
 
-Each is a writer of trees: `text.py`, `markdown.py`, `html_page.py`. What is shown is said once, in
-`shown.py`.
+The writers are `text.py`, `markdown.py` and `html_page.py`. What is shown is said once, in
+`shown.py`. Which formats there are, all doors know from `agent/shell/formats.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from agent.answer.html import element
@@ -18,9 +18,43 @@ if TYPE_CHECKING:  # at run time, building an answer imports this module for the
     from agent.answer.check import CheckResult
     from agent.answer.report import ReportAnswer
     from agent.answer.schema import Answer, Citation
+    from agent.shell import FormatName
     from agent.state import Claim
 
 BASE_STYLE, PAGE_STYLE = "agent.answer/base.css", "agent.answer/page.css"
+PDF_STYLE = "agent.answer/pdf.css"
+
+
+def write_answer(
+    answer: Answer,
+    name: FormatName,
+    *,
+    compact: bool = False,
+    style: bytes = b"",
+    browser: str = "",
+) -> str | bytes:
+    """The answer in a format. `style`: of a bibliography. `browser`: that a PDF is printed with.
+
+    Raises NotConfigured and OutputFailed.
+    """
+    from agent.answer import bibliography
+    from agent.answer.json_format import to_json, to_yaml
+    from agent.answer.styled import read_style, to_bibliography
+
+    writers: dict[FormatName, Callable[[], str | bytes]] = {
+        "json": lambda: to_json(answer, compact=compact),
+        "yaml": lambda: to_yaml(answer),
+        "markdown": lambda: to_markdown(answer),
+        "html": lambda: to_html(answer),
+        "text": lambda: to_text(answer),
+        "docx": lambda: to_docx(answer),
+        "pdf": lambda: to_pdf(answer, browser),
+        "bibliography": lambda: to_bibliography(answer, style or read_style("")),
+        "bibtex": lambda: bibliography.to_bibtex(answer),
+        "ris": lambda: bibliography.to_ris(answer),
+        "csl-json": lambda: bibliography.to_csl_json(answer),
+    }
+    return writers[name]()
 
 
 def to_text(answer: Answer, width: int = 100, *, has_colour: bool = False) -> str:
@@ -32,19 +66,10 @@ def to_text(answer: Answer, width: int = 100, *, has_colour: bool = False) -> st
 
 
 def to_terminal(answer: Answer) -> str:
-    """The text in the width of the terminal under standard output, with colours if it has some."""
-    from agent.answer.text import WIDTH, measure_terminal
+    """The text as the terminal under standard output shows it; "" for an error."""
+    from agent.answer.text import WIDTH, write_on_terminal
 
-    width, has_colour = measure_terminal()
-    return to_text(answer, min(width, WIDTH), has_colour=has_colour)
-
-
-def to_check_terminal(result: CheckResult) -> str:
-    """The check in the width of the terminal under standard output, with colours if it has some."""
-    from agent.answer.text import measure_terminal
-
-    width, has_colour = measure_terminal()
-    return to_check_text(result, width, has_colour=has_colour)
+    return "" if answer.error else write_on_terminal(show_on_terminal(answer), WIDTH)
 
 
 def to_markdown(answer: Answer) -> str:
@@ -64,12 +89,13 @@ def to_html(answer: Answer) -> str:
     return write_html(show_answer(answer), BASE_STYLE, PAGE_STYLE)
 
 
-def to_check_text(result: CheckResult, width: int = 10_000, *, has_colour: bool = False) -> str:
+def to_check_text(result: CheckResult, *, for_terminal: bool = False) -> str:
     """The check as text: the marked report, then what does not hold."""
     from agent.answer.shown_check import show_check_on_terminal
-    from agent.answer.text import write_text
+    from agent.answer.text import write_on_terminal, write_text
 
-    return write_text(show_check_on_terminal(result), width, has_colour=has_colour)
+    page = show_check_on_terminal(result)
+    return write_on_terminal(page) if for_terminal else write_text(page, 10_000)
 
 
 def to_check_docx(result: CheckResult, body: bytes | None) -> bytes:
@@ -78,6 +104,20 @@ def to_check_docx(result: CheckResult, body: bytes | None) -> bytes:
 
     is_docx = result.report is not None and result.report.form == "docx"
     return write_check_docx(result, body or b"" if is_docx else b"")
+
+
+def to_docx(answer: Answer) -> bytes:
+    """The answer as a document of Word, the quotes of each sentence as its comment."""
+    from agent.answer.answer_docx import write_answer_docx
+
+    return write_answer_docx(answer)
+
+
+def to_pdf(answer: Answer, browser: str = "") -> bytes:
+    """The page on paper, its links alive."""
+    from agent.answer.printed import print_html
+
+    return print_html(write_html(show_answer(answer), BASE_STYLE, PAGE_STYLE, PDF_STYLE), browser)
 
 
 def to_html_frame(answer: Answer) -> str:

@@ -27,8 +27,8 @@ def write_html(page: tree.Shown, *sheets: str, has_hover: bool = False) -> str:
     """
     header = element(
         "header",
-        _foreign("h1", [page.title]),
-        *map(_render, page.head),
+        foreign_element("h1", [page.title]),
+        *map(render_block, page.head),
         _render_contents(page.sections) if page.has_contents else EMPTY,
     )
     main = element("main", *map(_render_section, page.sections))
@@ -68,7 +68,9 @@ def _render_contents(sections: Iterable[tree.PagePart]) -> Markup:
     items = []
     for section in sections:
         inner = [block for block in section.blocks if isinstance(block, tree.Heading)]
-        links = (element("li", _foreign("a", [one.text], href=f"#{one.id}")) for one in inner)
+        links = (
+            element("li", foreign_element("a", [one.text], href=f"#{one.id}")) for one in inner
+        )
         nested = element("ul", *links) if inner else EMPTY
         link = element("a", section.heading, href=f"#{section.id}")
         items += [element("li", link, nested)] if section.blocks else []
@@ -87,23 +89,27 @@ def _render_section(section: tree.PagePart) -> Markup:
 def _render_content(section: tree.PagePart, heading_id: str) -> Iterator[Markup]:
     yield element("h2", section.heading, id=heading_id)
     for is_list, blocks in groupby(section.blocks, lambda one: isinstance(one, tree.SourceEntry)):
-        shown = join_markup(map(_render, blocks))
+        shown = join_markup(map(render_block, blocks))
         yield element("ul", shown, class_="sources") if is_list else shown
 
 
-def _render(block: tree.Block) -> Markup:
+def render_block(block: tree.Block) -> Markup:
+    """A block as an element."""
     match block:
         case tree.Heading(text=text, id=id):
-            return _foreign("h3", [text], id=id)
+            return foreign_element("h3", [text], id=id)
         case tree.Prose(parts=parts, role=role):
             alert = {"role": "alert"} if role == "trouble" else {}
-            return _foreign("p", parts, **_role(role), **alert)
+            return foreign_element("p", parts, **_role(role), **alert)
         case tree.Bullets(items=items, role=role):
             return element("ul", *map(_render_item, items), **_role(role))
         case tree.Table():
             return _render_table(block)
         case tree.Labels(pairs=pairs):
-            rows = ((_foreign("dt", [name]), _foreign("dd", [text])) for name, text in pairs)
+            rows = (
+                (foreign_element("dt", [name]), foreign_element("dd", [text]))
+                for name, text in pairs
+            )
             return element("dl", *map(join_markup, rows), class_="labelled")
         case tree.Quotation():
             return _render_quote(block)
@@ -113,10 +119,10 @@ def _render(block: tree.Block) -> Markup:
             return Markup(markup)
         case tree.Group():
             title = element("p", element("b", block.title)) if block.title else EMPTY
-            return element("div", title, *map(_render, block.blocks), **_role(block.role))
+            return element("div", title, *map(render_block, block.blocks), **_role(block.role))
 
 
-def _foreign(tag: str, parts: tree.Parts, **attributes: str) -> Markup:
+def foreign_element(tag: str, parts: tree.Parts, **attributes: str) -> Markup:
     """An element with parts, and the language and direction of their words."""
     language = language_attributes(tree.plain_text(parts))
     return element(tag, *map(_render_inline, parts), **attributes, **language)
@@ -132,8 +138,8 @@ def _render_inline(part: tree.Inline) -> str:
             return join_markup(map(_render_mark, numbers))
         case tree.Text(text=text, role="strong"):
             return element("b", text)
-        case tree.Text(text=text, role=role, url=url) if url:
-            return link_element(url, text, **_role(role))
+        case tree.Text(text=text, role=role, url=url, note=note) if url or note:
+            return link_element(url, text, **_role(role), **({"title": note} if note else {}))
         case tree.Text(text=text, role=""):
             return text
         case tree.Text(text=text, role=role):
@@ -156,20 +162,24 @@ def _render_item(item: tree.Item) -> Markup:
 
 
 def _render_table(table: tree.Table) -> Markup:
-    head = element("tr", *(_foreign("th", [cell], scope="col") for cell in table.head))
+    head = element("tr", *(foreign_element("th", [cell], scope="col") for cell in table.head))
     rows = (_render_row(row, has_name=bool(table.role)) for row in table.rows)
     return element("table", element("thead", head), element("tbody", *rows), **_role(table.role))
 
 
 def _render_row(row: Sequence[tree.Parts], *, has_name: bool) -> Markup:
     """A row. Its name, such as `man_of_the_match`, may be broken after each underscore."""
-    cells = [_foreign("td", parts) for parts in row]
+    cells = [foreign_element("td", parts) for parts in row]
     if has_name:
-        name = tree.plain_text(row[0])
-        words = join_markup([name]).replace("_", "_<wbr>")
-        language = language_attributes(name)
-        cells[0] = element("th", Markup(words), scope="row", **language)
+        language = language_attributes(tree.plain_text(row[0]))
+        cells[0] = element("th", *map(_break_name, row[0]), scope="row", **language)
     return element("tr", *cells)
+
+
+def _break_name(part: tree.Inline) -> str:
+    if isinstance(part, str):
+        return Markup(join_markup([part]).replace("_", "_<wbr>"))
+    return _render_inline(part)
 
 
 def _render_source(source: tree.SourceEntry) -> Markup:
@@ -190,10 +200,10 @@ def _render_source(source: tree.SourceEntry) -> Markup:
 
 def _render_quote(quote: tree.Quotation) -> Markup:
     """A quote, and the link that opens its page at it."""
-    words = _foreign("blockquote", [quote.text])
+    words = foreign_element("blockquote", [quote.text])
     if not quote.url:
         return words
     match = "" if quote.match == "exact" else f" ({quote.match} match)"
     link = link_element(quote.url, f"Open the page at this quote{match}", class_="there")
-    place = _foreign("span", [f"{quote.place} "], class_="quiet") if quote.place else EMPTY
+    place = foreign_element("span", [f"{quote.place} "], class_="quiet") if quote.place else EMPTY
     return element("div", words, place, link)

@@ -75,7 +75,11 @@ class _Writer:
             case tree.Prose():
                 return self._join(block.parts)
             case tree.Bullets():
-                return "\n".join(self._items(block.items))
+                # below the list of sources, of which a message would make one list with it
+                rule = (
+                    "---\n\n" if block.role == "warnings" and self._inline_links is not None else ""
+                )
+                return rule + "\n".join(self._items(block.items))
             case tree.Table():
                 rows = [list(map(self._join, row)) for row in block.rows]
                 return format_table(list(map(escape_markdown, block.head)), rows)

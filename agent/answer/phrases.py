@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from agent.evidence.markdown import split_cells
 from agent.outside.budget import CallUsage
 from agent.slots.versions import is_time
-from agent.state import Calculation, Claim, Difference, Scalar, Verdict, is_retracted
+from agent.state import Calculation, Claim, Difference, Scalar, Verdict, is_retracted, name_thing
 from agent.state.json_data import Json, get_path
 
 if TYPE_CHECKING:  # at run time, building an answer imports this module
@@ -21,6 +21,7 @@ MOST_AUTHORS = 3  # that are named
 #: Kinds of differences that are another way to say a claim, where it is supported.
 REWORDED = ("number", "words")
 NO_CONFLICTS = "No significant conflicting information was found."
+ALL_SUMMED_UP = "All that was found is in the summary."
 NOT_COMPARED = "What the sources say was not compared value by value."
 #: What is shown after a sentence with this verdict; nothing for `supported`.
 VERDICT_LABELS: dict[Verdict, str] = {
@@ -31,9 +32,18 @@ VERDICT_LABELS: dict[Verdict, str] = {
 }
 #: What is said of a value with this verdict where there is no room for more.
 VALUE_LABELS: dict[Verdict, str] = {**VERDICT_LABELS, "supported": "confirmed", "unchecked": ""}
+#: What became of a page that was found or tried.
+BECAME = {
+    "read": "Read",
+    "snippet": "Read as the search's snippet",
+    "blocked": "Blocked",
+    "failed": "Not readable",
+    "found": "Found and not opened",
+}
 #: How a slot is told of by its status.
 SLOT_LABELS = {"filled": "found", "missing": "not found", "conflict": "sources disagree"}
 SEVERAL_THINGS = "several things of this name"
+SEVERAL_ANSWERS = "several answers"
 SEVERAL_TIMES = "the newest first"
 #: What is said of a site by its standing, which is at least so much: 0 to 1.
 STANDING_LABELS = ((0.7, "Reliable"), (0.5, "Mixed"), (0.4, "Not rated"), (0.0, "With care"))
@@ -179,7 +189,7 @@ def list_values(slot: SlotAnswer) -> list[tuple[str, tuple[int, ...]]]:
 def _name_thing(value: Scalar | None, of: str) -> str:
     told = "not found" if value is None else str(value)
     told = {True: "yes", False: "no"}[value] if isinstance(value, bool) else told
-    return f"{told} ({of})" if of else told
+    return name_thing(told, of)
 
 
 def is_disputed(slot: SlotAnswer) -> bool:
@@ -192,7 +202,8 @@ def describe_slot(slot: SlotAnswer, found: Mapping[Verdict, str] | None = None) 
     if slot.status != "filled":
         return SLOT_LABELS[slot.status]
     if slot.of:
-        return f"{SLOT_LABELS['filled']}, {SEVERAL_TIMES if is_time(slot.of) else SEVERAL_THINGS}"
+        things = SEVERAL_ANSWERS if slot.of == slot.value else SEVERAL_THINGS
+        return f"{SLOT_LABELS['filled']}, {SEVERAL_TIMES if is_time(slot.of) else things}"
     label = SLOT_LABELS["filled"] if found is None else found[slot.verdict]
     sources = _format_count(len(list_values(slot)[0][1]), "source")
     return ", ".join(filter(None, (label, sources)))

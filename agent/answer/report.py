@@ -2,13 +2,33 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Set
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
+from urllib.parse import urlsplit
 
 from pydantic import Field
 
+from agent.answer.dated import DatedSentence
+from agent.answer.links import LookedAt
 from agent.evidence.markers import strip_markers
-from agent.state import Claim, Composed, Finding, Frozen, PageRead, Research
+from agent.state import (
+    Claim,
+    Composed,
+    Finding,
+    Frozen,
+    PageRead,
+    Report,
+    Research,
+    Verified,
+    seldom,
+)
+
+if TYPE_CHECKING:  # at run time, the schema imports this module
+    from agent.answer.schema import SourceCounts
+
+#: Of the confidence of a report, set by hand: shares of sentences that are confirmed, and sites.
+MOSTLY, PARTLY, SEVERAL = 0.9, 0.6, 3
 
 
 class Methodology(Frozen):
@@ -24,10 +44,16 @@ class Methodology(Frozen):
 
 
 class ReportSection(Frozen):
-    """A heading and the sentences below it."""
+    """A heading and the sentences below it. `open`: its questions to which nothing was found."""
 
     heading: str
     sentences: tuple[Claim, ...]
+    open: tuple[str, ...] = seldom(())
+    timeline: tuple[DatedSentence, ...] = seldom(
+        (),
+        "those of the sentences that are proved and dated, in order of time, where "
+        "they are most of them: shown as a list",
+    )
 
 
 class ReportAnswer(Frozen):
@@ -44,33 +70,84 @@ class ReportAnswer(Frozen):
     compared: int = Field(default=0, description="slots of which several sources state a value")
     confidence: Literal["Low", "Medium", "High"]
     rationale: str
+    links: tuple[LookedAt, ...] = ()
 
 
-def build_report(research: Research, *, blocked: int, failed: int) -> ReportAnswer | None:
+def build_report(
+    research: Research, sources: SourceCounts, links: tuple[LookedAt, ...]
+) -> ReportAnswer | None:
     """The report of a run, without its Markdown; None if the run wrote no report.
 
-    Citations without a quote are left out, and so are markers in the title, headings and rationale.
+    Citations without a quote are left out, and so are markers in the title and headings. How sure
+    it is, is counted from the run.
     """
     composed = research.answer
     if composed is None or composed.report is None:
         return None
     draft = composed.report
     quoted = {quote.source for quote in composed.quotes}
+    counts = _count(research, composed, draft)
     return ReportAnswer(
         title=_clean_line(draft.title) or research.topic,
-        methodology=_build_methodology(research, blocked, failed),
+        methodology=_build_methodology(research, sources),
         sections=tuple(
             ReportSection(
                 heading=_clean_line(theme.heading),
                 sentences=_keep_citations(theme.claims, quoted),
+                open=theme.open,
             )
             for theme in draft.themes
         ),
         conflicts=_keep_citations(draft.conflicts, quoted),
-        compared=sum(map(_is_compared, research.findings.values())),
-        confidence=draft.confidence,
-        rationale=_clean_line(draft.rationale),
+        compared=draft.compared + sum(map(_is_compared, research.findings.values())),
+        confidence=_rate(counts),
+        rationale=counts.describe(),
+        links=links,
     )
+
+
+class _Counts(NamedTuple):
+    """What tells how sure a report is."""
+
+    verdicts: Counter[str]
+    dropped: int
+    pages: int
+    sites: int
+    open: int  # questions
+    conflicts: int
+
+    def describe(self) -> str:
+        """In a few sentences."""
+        told, all_told = self.verdicts, self.verdicts.total() + self.dropped
+        lines = [
+            f"Of {all_told} sentences {told['supported']} are confirmed by quotes, "
+            f"{told['partial']} in part, and {self.dropped} were left out.",
+            f"They cite {self.pages} of the pages that were read; hosts: {self.sites}.",
+        ]
+        lines += [f"Questions without an answer: {self.open}."] * bool(self.open)
+        lines += [f"Sentences that oppose each other: {self.conflicts}."] * bool(self.conflicts)
+        return " ".join(lines)
+
+
+def _count(research: Research, composed: Composed, report: Report) -> _Counts:
+    pages = {source.n: source.page.url for source in research.sources}
+    cited = cited_sources(composed) & pages.keys()
+    return _Counts(
+        Counter(claim.verdict for claim in all_claims(composed)),
+        len({claim.text for one in research.events_of(Verified) for claim in one.dropped}),
+        len(cited),
+        len({urlsplit(pages[n]).hostname for n in cited}),
+        sum(len(theme.open) for theme in report.themes),
+        len(report.conflicts),
+    )
+
+
+def _rate(counts: _Counts) -> Literal["Low", "Medium", "High"]:
+    """High: nearly all is confirmed, from several sites, and nothing is open or disputed."""
+    share = counts.verdicts["supported"] / max(1, counts.verdicts.total() + counts.dropped)
+    if share >= MOSTLY and counts.sites >= SEVERAL and not counts.open and not counts.conflicts:
+        return "High"
+    return "Medium" if share >= PARTLY and counts.sites > 1 else "Low"
 
 
 def _is_compared(finding: Finding) -> bool:
@@ -99,7 +176,7 @@ def _keep_citations(claims: Iterable[Claim], sources: Set[int]) -> tuple[Claim, 
     )
 
 
-def _build_methodology(research: Research, blocked: int, failed: int) -> Methodology:
+def _build_methodology(research: Research, sources: SourceCounts) -> Methodology:
     via = [event.page.via for event in research.events_of(PageRead)]
     return Methodology(
         question=research.original_topic,
@@ -107,8 +184,8 @@ def _build_methodology(research: Research, blocked: int, failed: int) -> Methodo
         candidates=len(research.hits),
         analysed=via.count("page"),
         snippets=via.count("snippet"),
-        blocked=blocked,
-        failed=failed,
+        blocked=sources.blocked,
+        failed=sources.failed,
     )
 
 

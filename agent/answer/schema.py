@@ -8,10 +8,11 @@ from typing import Any, Literal
 from pydantic import ConfigDict, Field
 
 from agent.answer.check import ReportCheck
+from agent.answer.dated import Series
 from agent.answer.report import ReportAnswer
 from agent.evidence.credibility import Credibility
 from agent.outside.budget import CallUsage
-from agent.state import Alternative, Attempt, Claim, Frozen, Scalar, Verdict
+from agent.state import Alternative, Attempt, Claim, Frozen, Scalar, Verdict, seldom
 from agent.state.json_data import Json
 
 SCHEMA_URL = "https://json-schema.org/draft/2020-12/schema"
@@ -29,10 +30,9 @@ class Citation(Frozen):
     quote: str
     start: int = Field(description="offset of the quote in the stored page text, in characters")
     end: int
-    place: str = Field(
-        default="",
-        exclude_if=lambda place: not place,
-        description="where in the document the quote stands, such as `page 12`; absent for pages "
+    place: str = seldom(
+        "",
+        "where in the document the quote stands, such as `page 12`; absent for pages "
         "that have no such places",
     )
     match: Literal["exact", "normalized", "none"]
@@ -40,34 +40,27 @@ class Citation(Frozen):
     page_sha256: str
     retrieved_at: str
     via: Literal["page", "snippet"]
-    text_from: str = Field(
-        default="",
-        exclude_if=lambda name: not name,
-        description="the search service that gave the text of the page; absent where the page "
-        "itself was read",
+    text_from: str = seldom(
+        "",
+        "the search service that gave the text of the page; absent where the page itself was read",
     )
-    partial_text: str = Field(
-        default="",
-        exclude_if=lambda reason: not reason,
-        description="why only a part of the page was read, in words; absent where all of it was",
+    partial_text: str = seldom(
+        "", "why only a part of the page was read, in words; absent where all of it was"
     )
-    copy_of: str = Field(
-        default="",
-        exclude_if=lambda url: not url,
-        description="the address of the page, of which `url` is an archived copy; absent where the "
+    copy_of: str = seldom(
+        "",
+        "the address of the page, of which `url` is an archived copy; absent where the "
         "page itself was read",
     )
-    date: str = Field(
-        default="",
-        exclude_if=lambda date: not date,
-        description="when the page was published or last changed, as the search service has it, "
+    date: str = seldom(
+        "",
+        "when the page was published or last changed, as the search service has it, "
         "else as YYYY-MM-DD by the page's own word; absent where neither says",
     )
     credibility: Credibility
-    work: Json | None = Field(
-        default=None,
-        exclude_if=lambda work: work is None,
-        description="the scholarly work that was quoted, as an item of CSL-JSON; `status` is "
+    work: Json | None = seldom(
+        None,
+        "the scholarly work that was quoted, as an item of CSL-JSON; `status` is "
         "`retracted` where it was: it weighs nothing then; absent for other pages",
     )
 
@@ -92,11 +85,7 @@ class SlotAnswer(Frozen):
     alternatives: tuple[Alternative, ...] = Field(
         default=(), description="what is said against it, or of another thing of its name"
     )
-    of: str = Field(
-        default="",
-        description="what `value` is of, where sources tell of several things of one name",
-        exclude_if=lambda of: not of,
-    )
+    of: str = seldom("", "what `value` is of, where sources tell of several things of one name")
 
 
 class SourceCounts(Frozen):
@@ -126,6 +115,17 @@ class Followed(Frozen):
     understood: str
 
 
+class Changes(Frozen):
+    """What a run changes of the one that it edits, `run`: "" where it edits none.
+
+    `without`: pages that were struck out; `add`: pages that were added.
+    """
+
+    run: str
+    without: tuple[str, ...]
+    add: tuple[str, ...]
+
+
 class RunInfo(Frozen):
     """Which run this was. `journal` is null where no file could be written.
 
@@ -139,10 +139,12 @@ class RunInfo(Frozen):
     providers: tuple[str, ...] = ()
     started_at: str
     journal: str | None = None
-    follows: Followed | None = Field(
-        default=None,
-        exclude_if=lambda follows: follows is None,
-        description="only where the run follows another",
+    follows: Followed | None = seldom(None, "only where the run follows another")
+    edits: Changes | None = seldom(
+        None, "only where the run edits another, or pages were struck out or added"
+    )
+    said: tuple[str, ...] = seldom(
+        (), "instructions of the user, in the order in which they took effect"
     )
 
 
@@ -177,17 +179,16 @@ class Answer(Frozen):
     degraded: bool = False
     answer: str = ""
     citations: tuple[Citation, ...] = ()
-    closest: tuple[Citation, ...] = Field(
-        default=(),
-        exclude_if=lambda closest: not closest,
-        description="where the status is insufficient: what came nearest to an answer, and is none",
+    closest: tuple[Citation, ...] = seldom(
+        (), "where the status is insufficient: what came nearest to an answer, and is none"
     )
     claims: tuple[Claim, ...] = ()
     slots: dict[str, SlotAnswer] = Field(default_factory=dict)
-    report: ReportAnswer | None = Field(
-        default=None,
-        exclude_if=lambda report: report is None,
-        description="with the strategy report only: `claims` are its executive summary",
+    series: tuple[Series, ...] = seldom(
+        (), "numbers over time, each proved: drawn as charts; only where there are some"
+    )
+    report: ReportAnswer | None = seldom(
+        None, "with the strategy report only: `claims` are its executive summary"
     )
     data: dict[str, Any] | None = Field(
         default=None,
@@ -195,10 +196,8 @@ class Answer(Frozen):
         description="with a schema of slots only: their values as one plain object in that schema, "
         "null where not found",
     )
-    check: ReportCheck | None = Field(
-        default=None,
-        exclude_if=lambda check: check is None,
-        description="of a run that checked somebody's report only: there is no answer then",
+    check: ReportCheck | None = seldom(
+        None, "of a run that checked somebody's report only: there is no answer then"
     )
     sources: SourceCounts = SourceCounts()
     attempts: tuple[Attempt, ...] = ()

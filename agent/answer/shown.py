@@ -7,11 +7,15 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from agent.answer import phrases, tree
+from agent.answer.chart import draw_chart
+from agent.answer.dated import Series, series_of_rows, series_of_sentences, series_of_slots
 from agent.evidence.citing import render_claim
 from agent.evidence.copies import DISAGREEMENT
 from agent.state import Claim, Verdict
+from agent.state.urls import is_web_url
 
 if TYPE_CHECKING:  # at run time, building an answer imports this module for the report's Markdown
+    from agent.answer.links import LookedAt
     from agent.answer.report import ReportAnswer
     from agent.answer.schema import Answer, Citation, SlotAnswer
 
@@ -32,6 +36,7 @@ def show_answer(answer: Answer) -> tree.Shown:
             *(_list_report_sections(answer, report) if report else list_sections(answer)),
             tree.PagePart("Checked", _lines(phrases.describe_verdicts(answer)), "checked"),
             tree.PagePart("Warnings", list_warnings(answer.warnings), "warnings"),
+            tree.PagePart("Links that were looked at", list(_list_links(report)), "links"),
         ),
         foot=(_list_labels("About this run", phrases.describe_run(answer), "run"),),
         has_contents=report is not None,
@@ -47,11 +52,12 @@ def show_report(
     Conflicting Information, Confidence Assessment and Sources, in this order.
     """
     confidence = (tree.Text(report.confidence, "strong"), ". ", report.rationale)
+    themes = tuple(_list_themes(report)) or tuple(_lines(phrases.ALL_SUMMED_UP))
     none = _lines(phrases.NO_CONFLICTS if report.compared else phrases.NOT_COMPARED)
     sections = (
         _list_labels("Methodology", phrases.describe_methodology(report), "method"),
-        tree.PagePart("Executive Summary", _list_claims(claims, "answer"), "answer"),
-        tree.PagePart("Main Findings", tuple(_list_themes(report)), "findings"),
+        tree.PagePart("Executive Summary", _list_charted(list(claims), "answer"), "answer"),
+        tree.PagePart("Main Findings", themes, "findings"),
         tree.PagePart("Conflicting Information", _list_conflicts(report) or none, "conflicts"),
         tree.PagePart("Confidence Assessment", (tree.Prose(confidence),), "confidence"),
         tree.PagePart("Sources", _list_sources(citations), "sources"),
@@ -66,7 +72,7 @@ def _list_report_sections(answer: Answer, report: ReportAnswer) -> Iterator[tree
 
 def list_sections(answer: Answer) -> Iterator[tree.PagePart]:
     """The sections of an answer without a report."""
-    text = _list_claims(answer.claims, "answer") or _lines(answer.answer, "answer")
+    text = _list_charted(answer.claims, "answer") or _lines(answer.answer, "answer")
     disputes = [item for item in _list_disputes(answer) if answer.report is None]
     blocks = (*_list_box(disputes), *text, *_list_slots(answer))
     yield tree.PagePart("Answer", blocks, "answer", is_lead=True)
@@ -145,6 +151,18 @@ def _list_claims(claims: Iterable[Claim], role: str = "") -> list[tree.Block]:
     ]
 
 
+def _list_charted(claims: Sequence[Claim], role: str = "") -> list[tree.Block]:
+    """Claims in order, and below them the numbers over time of their sentences."""
+    charts = [block for one in series_of_sentences(claims) for block in _tabulate(one)]
+    return _list_claims(claims, role) + charts
+
+
+def _tabulate(series: Series) -> Sequence[tree.Block]:
+    """A series as a table with its chart."""
+    rows = [((one.at,), (one.said, " ", tree.Marks(one.citations))) for one in series.points]
+    return (tree.Table(("", series.name), rows), draw_chart(series))
+
+
 def _list_block(form: str, intro: str, claims: Sequence[Claim], role: str) -> Iterator[tree.Block]:
     """Claims of one form. The intro of rows ends with the head of their table."""
     lines = [] if form == "sentence" else [line.strip() for line in intro.splitlines()]
@@ -153,6 +171,7 @@ def _list_block(form: str, intro: str, claims: Sequence[Claim], role: str) -> It
     if form == "row":
         head = phrases.read_cells(table[0]) if table else []
         yield tree.Table(head, tuple(map(_read_row, claims)))
+        yield from map(draw_chart, series_of_rows(intro, claims))
         yield from (tree.Prose(note, "quiet") for claim in claims for note in list_notes(claim))
     elif form == "item":
         items = [(claim, [tree.Item(note) for note in list_notes(claim)]) for claim in claims]
@@ -177,7 +196,7 @@ def _list_sentences(claims: Sequence[Claim], role: str) -> Iterator[tree.Block]:
 def list_notes(claim: Claim) -> list[tree.Parts]:
     """The lines below a claim: how its numbers follow, and how it differs from its page."""
     notes: list[tree.Parts] = []
-    if made := claim.calculation:
+    if (made := claim.calculation) and made.operands:  # else the claim is what is computed
         numbers = tuple(dict.fromkeys(one.citation for one in made.operands))
         notes.append((phrases.describe_calculation(made), " ", tree.Marks(numbers)))
     told = phrases.describe_differences(claim.differences, claim.verdict, "answer")
@@ -206,11 +225,41 @@ def _tell_verdict(claim: Claim) -> tree.Parts:
 def _list_themes(report: ReportAnswer) -> Iterator[tree.Block]:
     for n, theme in enumerate(report.sections, 1):
         yield tree.Heading(theme.heading, f"theme-{n}")
-        yield from _list_claims(theme.sentences)
+        dated = {one.text: one.at for one in theme.timeline}
+        yield from _list_charted([one for one in theme.sentences if one.text not in dated])
+        yield from _list_timeline([one for one in theme.sentences if one.text in dated], dated)
+        yield from _lines(f"Not found: {' '.join(theme.open)}" if theme.open else "", "quiet")
+
+
+def _list_timeline(claims: Sequence[Claim], dated: Mapping[str, str]) -> Sequence[tree.Block]:
+    """Sentences with their times, in order."""
+    items = [
+        tree.Item((tree.Text(dated[one.text], "strong"), ": ", *_read_sentence(one)))
+        for one in sorted(claims, key=lambda one: dated[one.text])
+    ]
+    return (tree.Bullets(items, "timeline"),) if items else ()
 
 
 def _list_conflicts(report: ReportAnswer) -> Sequence[tree.Block]:
     return _list_claims(claim.model_copy(update={"form": "item"}) for claim in report.conflicts)
+
+
+def _list_links(report: ReportAnswer | None) -> Iterator[tree.Block]:
+    """The pages of a report by what became of them."""
+    links = report.links if report else ()
+    for became, words in phrases.BECAME.items():
+        items = [tree.Item(_name_link(link)) for link in links if link.became == became]
+        if items:
+            yield tree.Heading(f"{words} ({len(items)})", f"links-{became}")
+            yield tree.Bullets(items)
+
+
+def _name_link(link: LookedAt) -> tree.Parts:
+    title = link.title or link.url
+    reason = f": {link.reason}" if link.reason else ""
+    if is_web_url(link.url):
+        return (tree.Text(title, url=link.url), reason)
+    return (f"{title} ({link.url}){reason}",)
 
 
 # --- slots ---------------------------------------------------------------------------------------
@@ -237,7 +286,8 @@ def _list_slots(answer: Answer, found: Mapping[Verdict, str] | None = None) -> S
         )
         for name, slot in answer.slots.items()
     ]
-    return (tree.Table(("Fact", "Value", "Status"), rows, "slots"),) if rows else ()
+    table = tree.Table(("Fact", "Value", "Status"), rows, "slots")
+    return (table, *map(draw_chart, series_of_slots(answer.slots))) if rows else ()
 
 
 def _join_values(slot: SlotAnswer) -> tree.Parts:

@@ -15,6 +15,7 @@ from agent.answer.check import (
     SourceStatus,
 )
 from agent.answer.phrases import describe_calculation, describe_differences
+from agent.answer.shown import list_warnings
 from agent.state.reports import CheckVerdict, MarkForm
 
 
@@ -69,7 +70,7 @@ def show_check_on_terminal(result: CheckResult) -> tree.Shown:
         *map(tree.Prose, rows),
         *(_show_problem(claim, result) for claim in worst if _is_shown(claim)),
         *_list_sources(result),
-        *_list_warnings(result),
+        *list_warnings(result.warnings),
     ]
     return tree.Shown("", blocks)
 
@@ -177,11 +178,6 @@ def _describe_line(source: SourceCheck) -> str:
     counts, state = describe_source(source)
     number = f"[{source.id}] {source.title or source.url}"
     return f"{number}: {counts or 'no sentence'}; {state}"
-
-
-def _list_warnings(result: CheckResult) -> Sequence[tree.Block]:
-    items = [tree.Item((warning,)) for warning in result.warnings]
-    return (tree.Bullets(items, "warnings"),) if items else ()
 
 
 # --- the report ----------------------------------------------------------------------------------

@@ -9,9 +9,11 @@ from typing import Literal
 from agent.answer.report import all_claims
 from agent.answer.schema import Citation
 from agent.errors import AgentError
-from agent.evidence.asked import find_untold, split_question
+from agent.evidence.asked import find_count, find_untold, split_question
 from agent.evidence.copies import DISAGREEMENT
-from agent.evidence.lists import find_left_out
+from agent.evidence.language import language_of
+from agent.evidence.lists import find_left_out, list_around
+from agent.evidence.names import find_names
 from agent.slots.forms import slot_words
 from agent.slots.weighing import is_disputed
 from agent.state import (
@@ -21,7 +23,6 @@ from agent.state import (
     Composed,
     Failed,
     Finding,
-    Reflected,
     Research,
     Searched,
     Verified,
@@ -58,40 +59,64 @@ def find_shortfalls(research: Research, findings: Mapping[str, Finding]) -> Iter
     """What an answer lacks, a sentence each, beside what warnings of the run's events say."""
     needed = {slot.name for slot in research.slots if slot.needed}
     missing = [f.slot for f in findings.values() if f.status == "missing" and _is_of(f, needed)]
+    claims = all_claims(research.answer) if research.answer else []
     if missing:
         yield f"Not found: {list_names(missing)}."
     known = [one for one in findings.values() if one.value is not None]
     if research.answer:
-        yield from _find_untold(research.answer, research.topic, known, needed)
-    if opposed := [f.slot for f in findings.values() if f.status == "conflict"]:
-        yield f"{DISAGREEMENT} about: {list_names(opposed)}."
+        yield from _find_untold(research, research.answer, known, needed)
+    opposed = [f for f in findings.values() if f.status == "conflict" or _is_denied(f, claims)]
+    if opposed:
+        yield f"{DISAGREEMENT} about: {list_names([one.slot for one in opposed])}."
     if disputed := [f.slot for f in findings.values() if is_disputed(f)]:
         yield f"{DISAGREEMENT} about: {list_names(disputed)}. The value that weighs most is given."
     drafts = research.events_of(Answered)
     if research.answer and research.answer.claims and drafts and not drafts[-1].quotes:
         yield "No sentence of the draft had a quote that stands: the answer quotes the sources."
-    reflections = research.events_of(Reflected)
+    reflections = research.reflections
     if reflections and not reflections[-1].answerable:
         yield "By what the reader of the sources says, they do not answer the question."
-    yield from _count_unsupported(all_claims(research.answer) if research.answer else [])
+    yield from _count_unsupported(claims)
+
+
+def _is_denied(finding: Finding, claims: Iterable[Claim]) -> bool:
+    """Whether a sentence says that a value is not the one: `not Ada Quill but Bo Lind`."""
+    value = finding.value if isinstance(finding.value, str) else ""
+    texts = [claim.text for claim in claims if value and value in claim.text]
+    negations = [dict(language_of(text).contrasts).get("negation") for text in texts]
+    return any(
+        re.search(rf"(?:{negation.pattern})\s*{re.escape(value)}", text, re.I)
+        for text, negation in zip(texts, negations, strict=True)
+        if negation
+    )
 
 
 def _find_untold(
-    answer: Composed, topic: str, known: Sequence[Finding], needed: set[str]
+    research: Research, answer: Composed, known: Sequence[Finding], needed: set[str]
 ) -> Iterator[str]:
     """Which parts of the question, and which items of a source's list, nothing of an answer tells.
 
     Where there is a needed fact for each part of the question, the slots tell what is open.
     """
-    claims, quoted = all_claims(answer), [quote.text for quote in answer.quotes]
+    topic, claims = research.topic, all_claims(answer)
     told = "\n".join((*(claim.text for claim in claims), *(str(one.value) for one in known)))
+    pages = {
+        n: research.sources[n - 1].page.text for n in {quote.source for quote in answer.quotes}
+    }
+    quoted = [list_around(pages[q.source], q.start, q.end) for q in answer.quotes]
     around = " ".join((*quoted, *(slot_words(one.slot) for one in known)))
     facts = sum(_is_of(one, needed) for one in known)
     is_open = claims and facts < len(split_question(topic))
     if is_open and (untold := find_untold(topic, told, around)):
         yield f"Not told: {list_names(untold)}."
+    texts = (told, *(str(one.value) for one in known if len(known) == 1))
+    named = [{name for name in find_names(text) if name not in topic} for text in texts]
+    names = min(filter(None, named), key=len, default=set())
+    count = max((find_count(topic, text) for text in pages.values()), default=0)
     if left_out := find_left_out(told, quoted):
         yield f"Of a list of a source these are not told: {list_names(left_out)}."
+    elif names and len(names) < count:
+        yield f"A source counts {count}, of which {len(names)} are told."
 
 
 def _is_of(finding: Finding, names: set[str]) -> bool:

@@ -8,14 +8,8 @@ from collections.abc import Callable, Iterator
 from datetime import date, datetime
 from typing import Any
 
-from agent.answer.html import (
-    Markup,
-    element,
-    join_markup,
-    language_attributes,
-    link_element,
-    render_document,
-)
+from agent.answer import tree
+from agent.answer.html_page import write_html
 from agent.answer.table import Cell, CellSource, TableAnswer, TableRow
 from agent.state import Scalar
 
@@ -100,55 +94,33 @@ def _lines_of(source: CellSource | None) -> list[str]:
 
 def to_table_html(table: TableAnswer) -> str:
     """A page: each value is a link to its quote on its page, and shows the quote on hover."""
-    names = ["name", *(column.name for column in table.columns)]
-    head = element("tr", *(element("th", name, scope="col") for name in names))
-    body = (_render_row(row) for row in table.rows)
-    warnings = (element("p", text, class_="warn") for text in _notes(table))
-    parts = [
-        element("header", element("h1", table.topic, **language_attributes(table.topic))),
-        element(
-            "main",
-            *warnings,
-            element("table", element("thead", head), element("tbody", *body), class_="slots"),
-        ),
-    ]
-    return render_document(table.topic, join_markup(parts), *STYLES)
-
-
-def _render_row(row: TableRow) -> Markup:
-    also = f"also: {', '.join(row.also)}" if row.also else ""
-    name = element("th", row.name, scope="row", title=also, **language_attributes(row.name))
-    return element("tr", name, *(element("td", _render_cell(c)) for c in row.cells.values()))
-
-
-def _render_cell(cell: Cell) -> Markup:
-    told = _describe(cell)
-    if cell.value is None or not cell.source:
-        text = "–" if cell.value is None else str(cell.value)
-        return element("span", text, title=told, class_="quiet")
-    mark = element("span", " (disputed)", class_="warn") if cell.status == "conflict" else ""
-    return join_markup([link_element(cell.source.link, str(cell.value), title=told), mark])
+    return write_html(_show(table), *STYLES)
 
 
 def to_table_terminal(table: TableAnswer) -> str:
     """The table in the width of the terminal under standard output, and what it lacks."""
-    from agent.answer.text import measure_terminal, write_text
-    from agent.answer.tree import Block, Prose, Shown, Text
-    from agent.answer.tree import PagePart as Part
-    from agent.answer.tree import Table as Grid
+    from agent.answer.text import write_on_terminal
 
+    return write_on_terminal(_show(table))
+
+
+def _show(table: TableAnswer) -> tree.Shown:
     names = ["name", *(column.name for column in table.columns)]
-    rows = [[[row.name], *([_short(cell)] for cell in row.cells.values())] for row in table.rows]
-    notes = [Prose([Text(text, "warn")]) for text in _notes(table)]
-    blocks: list[Block] = [Grid(names, rows), *notes]
-    width, has_colour = measure_terminal()
-    page = Shown(table.topic, sections=[Part("", blocks, "table", is_lead=True)])
-    return write_text(page, width, has_colour=has_colour)
+    rows = [[[_name(row)], *map(_show_cell, row.cells.values())] for row in table.rows]
+    notes = [tree.Prose([tree.Text(text, "warn")]) for text in _notes(table)]
+    blocks: list[tree.Block] = [tree.Table(names, rows, "slots"), *notes]
+    return tree.Shown(table.topic, sections=[tree.PagePart("Table", blocks, "table", is_lead=True)])
 
 
-def _short(cell: Cell) -> str:
+def _name(row: TableRow) -> str:
+    return f"{row.name} (also: {', '.join(row.also)})" if row.also else row.name
+
+
+def _show_cell(cell: Cell) -> tree.Parts:
+    url = cell.source.link if cell.source and cell.value is not None else ""
     value = "–" if cell.value is None else str(cell.value)
-    return f"{value} (disputed)" if cell.status == "conflict" else value
+    parts = [tree.Text(value, "" if url else "quiet", url, _describe(cell))]
+    return [*parts, tree.Text(" (disputed)", "warn")] if cell.status == "conflict" else parts
 
 
 def _notes(table: TableAnswer) -> Iterator[str]:

@@ -55,10 +55,16 @@ def write_text(page: tree.Shown, width: int = WIDTH, *, has_colour: bool = False
         _environ={},
     )
     with console.capture() as capture:
-        for part in _render_page(page):
+        for part in filter(None, _render_page(page)):  # a drawing is no text
             console.print(part)
             console.print()
     return "\n".join(line.rstrip() for line in capture.get().strip("\n").split("\n")) + "\n"
+
+
+def write_on_terminal(page: tree.Shown, most: int = 10_000) -> str:
+    """The page in the width of the terminal under standard output, with colours if it has some."""
+    width, has_colour = measure_terminal()
+    return write_text(page, min(width, most), has_colour=has_colour)
 
 
 def measure_terminal() -> tuple[int, bool]:

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 
 class Text(NamedTuple):
-    """Words of some role, or words that are a link.
+    """Words of some role, or words that are a link. HTML shows `note` when they are pointed at.
 
     Roles with a look of their own: `strong`, `quiet`, `warn`, and `mark` for words in parentheses.
     """
@@ -19,6 +19,7 @@ class Text(NamedTuple):
     text: str
     role: str = ""
     url: str = ""
+    note: str = ""
 
 
 class Marks(NamedTuple):

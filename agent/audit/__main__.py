@@ -6,7 +6,7 @@ It needs no key and no network. Only `--fetch` reads the live pages, to look for
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -26,39 +26,57 @@ Examples:
   python -m agent.audit answer.json | jq .failures
   python -m agent.audit answer.json --fetch | jq .live
   python -m agent.audit --diff monday.json tuesday.json
+  python -m agent.audit monday.zip --signers allowed_signers | jq .signed
 """
 
 
-@shell.door_command("agent.audit", EPILOG)
-@click.argument("answers", nargs=-1, type=shell.PATH, metavar="ANSWER.json")
+def _print_failure(error: AgentError) -> int:
+    shell.print_json({"ok": False, "error": {"message": error.message, "remedy": error.remedy}})
+    return 2
+
+
+@shell.door_command("agent.audit", EPILOG, _print_failure)
+@click.argument("answers", nargs=-1, type=shell.PATH, metavar="ANSWER.json|EXPORT.zip")
 @click.option("--journal", type=shell.PATH, help="The run's journal, if it moved.")
 @click.option("--fetch", is_flag=True, help="Read the live pages: which quotes have gone since?")
+@click.option("--signers", type=shell.PATH, help="Who may have signed an export: ssh-keygen(1).")
 @click.option("--diff", is_flag=True, help="Compare two answers: audit --diff OLD.json NEW.json.")
-def command(answers: tuple[Path, ...], journal: Path | None, fetch: bool, diff: bool) -> int:
+def command(answers: tuple[Path, ...], journal: Path | None, **options: Any) -> int:
     """Check an answer against the pages that its journal holds; JSON on standard output.
 
+    An export of `research-agent runs` is checked by the hashes in it too, and "signed" is by whom.
     Where this version made the answer, its journal is replayed as well ("replayed": true), and
     every value must be what that gives.
 
     Exit status: 0 everything stands (with --diff: nothing changed), 1 something does not, 2 wrong
     usage or a file that cannot be read.
     """
-    from agent.run.audit import audit_answer
     from agent.run.changes import compare_answers
 
-    if len(answers) != (2 if diff else 1):
+    if len(answers) != (2 if options["diff"] else 1):
         fault = "One answer is audited, two are compared."
         raise click.UsageError(fault, click.get_current_context())
     try:
-        if diff:
+        if options["diff"]:
             report = compare_answers(*(_read_answer(file) for file in answers))
         else:
-            report = audit_answer(_read_answer(answers[0]), journal)
-            report |= {"live": _check_live_pages(report, answers[0])} if fetch else {}
+            report = _audit(answers[0], journal, options["signers"])
+            report |= {"live": _check_live_pages(report, answers[0])} if options["fetch"] else {}
     except AgentError as error:
         return _print_failure(error)
     shell.print_json(report)
     return 0 if report["ok"] else 1
+
+
+def _audit(file: Path, journal: Path | None, signers: Path | None) -> Json:
+    from agent.run.audit import audit_answer
+    from agent.run.export import audit_export, is_export
+
+    if is_export(file):
+        return audit_export(file, signers)
+    if signers:
+        raise UsageError(f"{file} is no export, which alone is signed.", "Leave out --signers.")
+    return audit_answer(_read_answer(file), journal)
 
 
 def _check_live_pages(report: Json, file: Path) -> list[Json]:
@@ -79,13 +97,11 @@ def _check_live_pages(report: Json, file: Path) -> list[Json]:
     answer = Answer.model_validate(_read_answer(file))
     settings = load_settings()
     reader = open_page_reader(settings)
-    archive = WebArchive(settings.archive_base_url, reader)
-    # an address of an intranet is none of the archive's business, unless the user says so
-    may_tell = settings.archive or not settings.allow_private_network
+    archive = WebArchive(settings.archive_base_url, reader, reader.check_public)
     try:
         rows = [(citation, _check_live_page(citation, reader)) for citation in answer.citations]
         for one, row in rows:
-            if row.get("outcome") in LOST and may_tell:
+            if row.get("outcome") in LOST:
                 row |= _look_in_archive(one, archive)
         return [row for _, row in rows]
     finally:
@@ -124,24 +140,15 @@ def _holds(page: Page, citation: Citation) -> bool:
 
 
 def _read_answer(file: Path) -> Json:
-    """The JSON object of a file. Raises UsageError."""
+    """The JSON object of a file, or the answer of an export. Raises UsageError."""
     from agent.outside.input_file import read_json
+    from agent.run.export import is_export, read_answer
 
-    value = read_json(file, "Name the file of an answer.")
+    value = read_answer(file) if is_export(file) else read_json(file, "Name an answer's file.")
     if not isinstance(value, dict):
         raise UsageError(f"{file} is not an answer object.", "Name the file of an answer.")
     return value
 
 
-def _print_failure(error: AgentError) -> int:
-    shell.print_json({"ok": False, "error": {"message": error.message, "remedy": error.remedy}})
-    return 2
-
-
-def main() -> None:
-    """Run the command and end the process."""
-    shell.run_and_exit(command, _print_failure)
-
-
 if __name__ == "__main__":
-    main()
+    shell.run_and_exit(command)

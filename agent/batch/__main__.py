@@ -45,7 +45,7 @@ batch, or it could not run; 2 wrong usage; 130 interrupted.
 """
 
 
-@shell.door_command("agent.batch", EPILOG)
+@shell.door_command("agent.batch", EPILOG, shell.fail_as_json)
 @click.argument("topics", type=shell.PATH)
 @click.option("--out", required=True, metavar="FILE", help="A path, or a URL like s3://b/f.jsonl.")
 @shell.batch_options("batch", "topic")
@@ -116,10 +116,5 @@ def _exit_status(summary: BatchSummary) -> int:
     return 1 if summary.failed or summary.left else 0
 
 
-def main() -> None:
-    """Run the command and end the process. Runs under way stay in their journals."""
-    shell.run_and_exit(command, shell.fail_as_json)
-
-
 if __name__ == "__main__":
-    main()
+    shell.run_and_exit(command)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,7 +16,9 @@ if TYPE_CHECKING:
 EPILOG = """\b
 While it runs:
   :new      the next question follows none
+  :say TEXT, :without URL, :add URL  answer the last question again, changed
   :sources  the quotes of the last answer, with their links
+  a line while an answer is made is an instruction for it
   :quit     ends (so does Ctrl-D); Ctrl-C stops an answer, not the chat
 
 \b
@@ -100,10 +101,5 @@ def _prompt() -> str:
     return input()
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command and end the process."""
-    shell.run_and_exit(command, arguments=arguments)
-
-
 if __name__ == "__main__":
-    main()
+    shell.run_and_exit(command)

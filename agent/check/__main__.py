@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,7 +39,11 @@ says that every source was read that a claim needs.
 """
 
 
-@shell.door_command("agent.check", EPILOG)
+def _refuse(error: AgentError) -> int:
+    return _print_failure(error, {"out": None, "format": "json", "fail_on": ()})
+
+
+@shell.door_command("agent.check", EPILOG, _refuse)
 @click.argument("report", required=False)
 @click.option("--name", help="What the report is called, where it comes from stdin.")
 @click.option("--form", type=click.Choice(FORMS), help="What the report is.  [default: found out]")
@@ -123,9 +126,7 @@ def _check_options(options: dict[str, Any]) -> None:
     if options["fix"] and options["format"]:
         raise UsageError("--fix and --format do not go together.", "Leave one of them out.")
     if options["format"] == "docx":
-        shell.require_extra("export", "docx")
-        if options["out"] is None and sys.stdout.isatty():
-            raise UsageError("A DOCX cannot be shown on a terminal.", "Name its file with --out.")
+        shell.require_format("docx", options["out"])
     if options["report"] is None and not (options["resume"] or options["replay"]):
         raise UsageError("No report was given.", "Name its file, or - for standard input.")
 
@@ -222,7 +223,7 @@ def _format(
     if chosen == "sarif":
         return sarif.to_check_sarif(result)
     if chosen == "text":
-        return formats.to_check_terminal(result) if is_terminal else formats.to_check_text(result)
+        return formats.to_check_text(result, for_terminal=is_terminal)
     return result.model_dump_json(indent=2) + "\n"
 
 
@@ -252,14 +253,5 @@ def _status_of(kind: str) -> int:
     return COULD_NOT_RUN if status == 1 else status
 
 
-def _refuse(error: AgentError) -> int:
-    return _print_failure(error, {"out": None, "format": "json", "fail_on": ()})
-
-
-def main(argv: Sequence[str] | None = None) -> None:
-    """Run the command with the arguments of the process, or with these, and end the process."""
-    shell.run_and_exit(command, _refuse, argv)
-
-
 if __name__ == "__main__":
-    main()
+    shell.run_and_exit(command)

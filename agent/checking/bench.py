@@ -12,6 +12,7 @@ from agent.checking.calculation import compute_claim
 from agent.checking.context import show_context
 from agent.checking.differences import find_differences
 from agent.checking.rules import FAILING, Assessment, QuotePlace, missing_in_quotes
+from agent.checking.summary import first_sentences, holds, tell_once
 from agent.evidence import closest_sentences, content_words, split_sentences
 from agent.evidence.citing import make_answered, order_quotes
 from agent.outside import Excerpt
@@ -26,7 +27,6 @@ from agent.state import (
     Report,
     Research,
     Scalar,
-    Section,
     Source,
     Verified,
 )
@@ -64,7 +64,12 @@ class Bench:
         self._rows = [[claim] for claims in claim_groups(answer) for claim in claims]
         self._value_quotes = self._index_values()
         self._offered: dict[str, list[Quote]] = {}
-        self._judged: dict[str, Assessment] = {}
+        said = (claim for claims in claim_groups(answer) for claim in claims)
+        self._judged = {  # a claim that an earlier check judged is not put to a judge again
+            shown_text(claim): Assessment(claim.verdict, claim.by, claim.calculation)
+            for claim in said
+            if claim.by not in ("", "rule")
+        }
 
     def _index_values(self) -> dict[Claim, list[Quote]]:
         """The values of the slots as claims, each with its quotes."""
@@ -144,7 +149,9 @@ class Bench:
         return is_proof and self._may_prove(quote.source, claim)
 
     def _is_proved(self, claim: Claim) -> bool:
-        return rules.is_proved(claim.text, self.places(claim), self._before(claim))
+        places = self.places(claim)
+        is_computed = rules.find_computed(claim.text, places) is not None
+        return is_computed or rules.is_proved(claim.text, places, self._before(claim))
 
     def _before(self, claim: Claim) -> tuple[str, ...]:
         """What stands before a claim, in each part of the answer that has it."""
@@ -292,7 +299,9 @@ class Bench:
         rows = [[self._tell(claim) for claim in row] for row in self._rows]
         kept = [[c for c in row if not drop or c.verdict not in FAILING] for row in rows]
         dropped = [c for row in rows for c in row if drop and c.verdict in FAILING]
-        kept = _check_intros(kept, self.places)
+        report = self._answer.report
+        last = len(kept) - len(report.conflicts if report else ())  # conflicts have intros of ours
+        kept = [*_check_intros(kept[:last], self.places), *kept[last:]]
         verified = _rebuild(self._answer, kept, self._quotes, dropped)
         return verified.model_copy(update={"findings": self._judge_findings()})
 
@@ -435,8 +444,11 @@ def _rebuild(
 
     summary = replace(answer.claims)
     report = answer.report and _report(answer.report, replace)
-    if report and not summary:  # a summary of which nothing holds: what its themes begin with
-        summary = tuple(theme.claims[0] for theme in report.themes)
+    if report and not holds(summary, report):  # or it is not written yet
+        dropped = [*dropped, *summary]
+        summary = tuple(first_sentences(report.themes))
+        if answer.claims:
+            summary, report = tell_once(summary, report)
     rest = claim_groups(answer.model_copy(update={"report": report}))[1:]
     everything = make_answered([*summary, *(c for claims in rest for c in claims)], quotes)
     return Verified(
@@ -449,6 +461,6 @@ def _rebuild(
 
 
 def _report(report: Report, place: Callable[[Sequence[Claim]], tuple[Claim, ...]]) -> Report:
-    themes = [Section(heading=t.heading, claims=place(t.claims)) for t in report.themes]
-    kept = tuple(theme for theme in themes if theme.claims)
+    themes = [one.model_copy(update={"claims": place(one.claims)}) for one in report.themes]
+    kept = tuple(theme for theme in themes if theme.claims or theme.open)
     return report.model_copy(update={"themes": kept, "conflicts": place(report.conflicts)})

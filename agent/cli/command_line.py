@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agent import shell
-from agent.cli import inputs, output
+from agent.cli import inputs, output, planning
 from agent.errors import AgentError, OutputFailed, Stopped
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
     from agent.run import Run
 
 
-FORMATS = ("json", "markdown", "html", "text", "bibtex", "ris", "csl-json")
+FORMAT = click.Choice(list(shell.FORMATS))
+LOOKS = f"How the answer looks: {', '.join(shell.FORMATS)}."
 EPILOG = """\b
 Examples:
   research-agent --offline "Who won the 2022 FIFA World Cup?"
@@ -58,7 +59,16 @@ or before there was anything to answer from.
 )
 @shell.cap_options("the whole run")
 @click.option("--follow", metavar="RUN", help="Ask on about a run: what it read comes first.")
-@shell.options("estimate resume retry-failed")
+@click.option("--for", "reader", metavar="TEXT", help="For whom a report is, and in what tone.")
+@click.option("--citations", "max_citations", type=int, help="Most citations of a sentence.")
+@click.option(
+    "--plan",
+    is_flag=False,
+    flag_value="",
+    metavar="[FILE]",
+    help="Print the plan of a report and stop; with a plan's FILE, run that.",
+)
+@shell.options("edit without add say estimate resume retry-failed")
 @click.option("--replay", metavar="RUN", help="Repeat a run or its journal, going nowhere.")
 @click.option("--since", type=click.DateTime(["%Y-%m-%d"]), help="Only pages from this day on.")
 @click.option(
@@ -68,7 +78,10 @@ or before there was anything to answer from.
     "--block-domain", callback=shell.split_commas, help="No pages of these sites, with commas."
 )
 @shell.options("no-cache trust-env lang out verbose schema")
-@click.option("--format", type=click.Choice(FORMATS), help="How the answer looks.  [default: json]")
+@click.option("--format", type=FORMAT, metavar="FORMAT", help=f"{LOOKS}  [default: json]")
+@click.option(
+    "--style", metavar="NAME", default="", help="Style of a bibliography, or its .csl file."
+)
 @click.option("--compact", is_flag=True, help="JSON on one line.")
 @click.option("--strict", is_flag=True, help="Exit 4 for partial, degraded, unsupported.")
 @click.option("--events", is_flag=True, help="Events as JSON lines on stderr.")
@@ -89,12 +102,16 @@ def research_question(options: dict[str, Any]) -> int:
         return 0
     topic = ""
     try:
+        options = inputs.read_plan_option(options)
         topic = inputs.read_topic(options)
         shell.require_writable(options["out"])
         if options["out"] is None:
             shell.require_stdout()
         if options["estimate"]:
             return _print_estimate(topic, options)
+        if options["plan"] == "":
+            return planning.print_plan(topic, options)
+        options = output.require_formats(options)
         with redirect_stdout(sys.stderr):  # libraries may print; standard output is the answer's
             run = _begin_run(topic, options)
             with shell.interruptible("Stopping; once more to end at once.", run.stop):
@@ -117,7 +134,7 @@ def _begin_run(topic: str, options: dict[str, Any]) -> Run:
     from agent.outside.threads import spawn
     from agent.run import research
 
-    settings = inputs.read_settings(options)
+    settings = planning.clarify(topic, inputs.read_settings(options), options)
     return spawn(lambda: research(topic, settings)).result()
 
 
@@ -153,7 +170,9 @@ def refuse(arguments: list[str], error: AgentError, *, for_people: bool = False)
 def _requested_format(arguments: list[str]) -> str:
     """The value of `--format` in a command line that click refused for another reason, or ""."""
     words = [part for argument in arguments for part in argument.split("=", 1)]
-    formats = [word for flag, word in pairwise(words) if flag == "--format" and word in FORMATS]
+    formats = [
+        word for flag, word in pairwise(words) if flag == "--format" and word in shell.FORMATS
+    ]
     return formats[-1] if formats else ""
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from functools import partial
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -19,7 +20,7 @@ NAME = "research-agent"
 
 
 class Door(NamedTuple):
-    """A package with a module `__main__`, which has a `command` and a `main`; and what it does."""
+    """A package with a module `__main__`, which has a `command`; and what it does."""
 
     package: str
     summary: str
@@ -33,6 +34,7 @@ DOORS = {
     "read": Door("agent.read", "Show what is read of a file or a page, and what is not."),
     "audit": Door("agent.audit", "Check an answer against the pages that it cites."),
     "trace": Door("agent.trace", "Show what a run asked, searched, read and decided."),
+    "runs": Door("agent.runs", "List, search, name, delete and export the runs of this machine."),
     "batch": Door("agent.batch", "Research every question of a file."),
     "table": Door("agent.table", "Find the same facts of many things, each with its quote."),
     "watch": Door("agent.watch", "Ask again on a schedule, and speak when the answer changed."),
@@ -44,7 +46,7 @@ DOORS = {
 ASK = "ask"
 
 
-class QuestionCommand(click.Command):
+class QuestionCommand(shell.DoorCommand):
     """The command that takes a question; its help lists the doors too."""
 
     def format_commands(self, formatter: click.HelpFormatter) -> None:
@@ -80,30 +82,29 @@ def open_door(word: str, arguments: list[str]) -> None:
     name = f"{NAME} {word}"
     door.command.epilog = (door.command.epilog or "").replace(f"python -m {package}", name)
     sys.argv = [name, *arguments]
-    door.main()
+    shell.run_and_exit(door.command)
 
 
 def ask(arguments: list[str]) -> None:
     """Become the command that takes a question."""
     gc.set_threshold(50_000)  # a short process with big imports: collecting costs a tenth of them
     question = click.Argument(["question"], required=False, shell_complete=_complete_word)
-    command = people_command(question)
+    fail = partial(command_line.refuse, arguments, for_people=True)
     sys.argv = [NAME, *arguments]
-    shell.run_and_exit(
-        command, lambda error: command_line.refuse(arguments, error, for_people=True)
-    )
+    shell.run_and_exit(people_command(question, fail))
 
 
 # --- the command for people: on a terminal the answer is text, wrong usage two lines --------------
 
 
-def people_command(question: click.Parameter) -> click.Command:
+def people_command(question: click.Parameter, fail: shell.Fail | None = None) -> click.Command:
     """The command line of `command_line.command` for people; `question` takes the question."""
     shared = command_line.command
     form = click.Option(
         ["--format"],
-        type=click.Choice(command_line.FORMATS),
-        help="How the answer looks.  [default: text on a terminal, else json]",
+        type=command_line.FORMAT,
+        metavar="FORMAT",
+        help=f"{command_line.LOOKS}  [default: text on a terminal, else json]",
     )
     own: dict[str | None, click.Parameter] = {"question": question, "format": form}
     return QuestionCommand(
@@ -113,6 +114,7 @@ def people_command(question: click.Parameter) -> click.Command:
         params=[own.get(parameter.name, parameter) for parameter in shared.params],
         help="Research a question; the answer cites the words that each sentence stands on.",
         epilog=shared.epilog,
+        fail=fail,
     )
 
 
@@ -127,6 +129,4 @@ def _file_format(options: dict[str, Any]) -> str:
     """The format of the file of `--out`: the one that is asked for, else that of its name."""
     if options["format"] or options["out"] is None:
         return str(options["format"] or "json")
-    suffixes = {".md": "markdown", ".html": "html", ".htm": "html", ".txt": "text"}
-    suffixes |= {".bib": "bibtex", ".ris": "ris"}
-    return suffixes.get(options["out"].suffix.lower(), "json")
+    return shell.format_of_file(options["out"])

@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is 
 def read_topic(options: dict[str, Any]) -> str:
     """The topic from the option, the argument or stdin; "" where a journal holds it."""
     topics = [text for text in (options["topic"], options["question"]) if text is not None]
-    if not topics and (options["resume"] or options["replay"]):
+    if not topics and (options["resume"] or options["replay"] or options["edit"]):
         return ""
     if len(topics) != 1:
         fault = "Two questions were given." if topics else "No question was given."
@@ -30,6 +30,23 @@ def read_topic(options: dict[str, Any]) -> str:
         raise UsageError(fault, "Give --topic '...', or the question as the argument.") from None
 
 
+def read_plan_option(options: dict[str, Any]) -> dict[str, Any]:
+    """The options with the plan itself for the name of its file; "": it is to be printed.
+
+    What follows `--plan` and is no file may be the question.
+    """
+    name = options["plan"]
+    if not name:
+        return options
+    if not (Path(name).exists() or options["question"] or options["topic"]):
+        return {**options, "plan": "", "question": name}
+    from agent.run.plan_file import read_plan
+
+    plan = read_plan(Path(name))
+    has_topic = options["topic"] or options["question"]
+    return {**options, "plan": plan, **({} if has_topic else {"topic": plan.topic})}
+
+
 def read_settings(options: dict[str, Any]) -> Settings:
     """Settings from the environment, `.env` and the options, which win.
 
@@ -37,7 +54,10 @@ def read_settings(options: dict[str, Any]) -> Settings:
     """
     from agent.settings import load_options
 
-    own = {f"{name}_domains": options[f"{name}_domain"] for name in ("allow", "block")}
+    own: dict[str, Any] = {
+        f"{name}_domains": options[f"{name}_domain"] for name in ("allow", "block")
+    }
+    own["plan"] = options["plan"] or None
     own["slots_schema"] = _read_slots_schema(options["slots_schema"])
     settings = load_options({**options, **own})
     _refuse_idle_options(options, settings)
@@ -46,9 +66,9 @@ def read_settings(options: dict[str, Any]) -> Settings:
 
 #: What a run that is repeated has from its journal, or does not do.
 _NOT_REPLAYED = (
-    "resume strategy depth slots slots_schema llm search mcp corpus max_rounds max_steps max_words "
-    "verify on_unsupported credibility max_seconds max_usd max_tokens max_calls since allow_domain "
-    "block_domain lang"
+    "resume plan reader max_citations strategy depth slots slots_schema llm search mcp corpus "
+    "max_rounds max_steps max_words verify on_unsupported credibility max_seconds max_usd "
+    "max_tokens max_calls since allow_domain block_domain lang without add say"
 ).split()
 
 
@@ -75,8 +95,8 @@ def _find_idle_options(settings: Settings) -> Iterator[tuple[Sequence[str], str]
         yield ("max_steps",), f"the strategy {strategy} has no steps, but --max-rounds"
     if strategy == "loop":
         yield ("max_rounds",), "the strategy loop has no rounds, but --max-steps"
-    if strategy in ("slots", "loop"):
-        yield ("credibility",), "only reports block pages"
+    if strategy in ("slots", "loop") and not settings.plan:
+        yield ("credibility", "reader", "max_citations"), "it is of reports"
 
 
 def _read_slots_schema(text_or_file: str | None) -> Any:

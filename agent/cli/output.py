@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agent import shell
+from agent.cli import inputs
 from agent.errors import AgentError, OutputFailed, UsageError, format_error
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
     from agent.answer import Answer, Error
     from agent.run import Run
+    from agent.shell import FormatName
     from agent.state import Event, SearchResults
 
 
@@ -77,8 +79,8 @@ def print_answer(answer: Answer, options: dict[str, Any]) -> int:
 
     Raises OutputFailed, after the file was written.
     """
-    form = options["format"]
     is_kept = _write_out(options["out"], answer, options)
+    form = _printed_format(answer, options)
     if answer.error:
         click.echo(f"Error: {answer.error.message}\n{answer.error.remedy}", err=True)
     if answer.error and (form == "text" or _is_told_in_lines(answer.error, options)):
@@ -88,6 +90,39 @@ def print_answer(answer: Answer, options: dict[str, Any]) -> int:
     except OutputFailed as error:
         raise _with_other_place(error, answer, options["out"] if is_kept else None) from None
     return _exit_status(answer, options["strict"]) if is_kept else 1
+
+
+def require_formats(options: dict[str, Any]) -> dict[str, Any]:
+    """The options, with the browser of a PDF and the style of a bibliography that are asked for.
+
+    Raises NotConfigured or UsageError where an answer cannot be written as it is asked for.
+    """
+    forms = {options["format"], options.get("out_format", options["format"])}
+    for form in forms:
+        shell.require_format(form, options["out"])
+    if "bibliography" in forms:
+        from agent.answer.styled import read_style
+
+        options = {**options, "style_file": read_style(options["style"])}
+    elif options["style"]:
+        fault = "--style has no effect here: it is of a bibliography."
+        raise UsageError(fault, "Add --format bibliography.")
+    if "pdf" not in forms:
+        return options
+    from agent.answer.printed import require_browser
+
+    return {**options, "printer": require_browser(inputs.read_settings(options).page_browser_path)}
+
+
+def _printed_format(answer: Answer, options: dict[str, Any]) -> FormatName:
+    """The format of standard output: JSON where a DOCX is in a file, or what needs an extra fails.
+
+    JSON is YAML too.
+    """
+    name: FormatName = options["format"]
+    form = shell.FORMATS[name]
+    is_elsewhere = form.is_binary and options["out"]
+    return "json" if is_elsewhere or (answer.error and (form.is_binary or form.modules)) else name
 
 
 def _is_told_in_lines(error: Error, options: dict[str, Any]) -> bool:
@@ -125,22 +160,19 @@ def print_failure(topic: str, error: AgentError, options: dict[str, Any]) -> int
 
 
 def _format_answer(
-    answer: Answer, form: str, options: dict[str, Any], *, for_terminal: bool = False
-) -> str:
+    answer: Answer, form: FormatName, options: dict[str, Any], *, for_terminal: bool = False
+) -> str | bytes:
     """The answer in a format; `to_json` validates it for every format."""
-    from agent.answer import to_json
+    from agent.answer import formats, to_json
 
     text = to_json(answer, compact=options["compact"])
     if form == "json":
         return text
-    from agent.answer import bibliography, formats
-
-    if form == "text":
-        is_terminal = for_terminal and sys.stdout.isatty()
-        return formats.to_terminal(answer) if is_terminal else formats.to_text(answer)
-    if form in bibliography.WRITERS:
-        return bibliography.WRITERS[form](answer)
-    return formats.to_markdown(answer) if form == "markdown" else formats.to_html(answer)
+    if form == "text" and for_terminal and sys.stdout.isatty():
+        return formats.to_terminal(answer)
+    return formats.write_answer(
+        answer, form, style=options.get("style_file", b""), browser=options.get("printer", "")
+    )
 
 
 def _exit_status(answer: Answer, strict: bool) -> int:

@@ -95,10 +95,5 @@ def _hide_password(value: str) -> str:
     return sanitize_for_display(re.sub(r"(://)[^/@\s]*@", r"\1(hidden)@", value))
 
 
-def main() -> None:
-    """Run the command and end the process."""
-    shell.run_and_exit(command)
-
-
 if __name__ == "__main__":
-    main()
+    shell.run_and_exit(command)

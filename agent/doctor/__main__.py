@@ -67,10 +67,5 @@ def _format_table(checks: Sequence[Check], missing: Sequence[str]) -> str:
     return "\n".join([*lines, verdict, ""])
 
 
-def main() -> None:
-    """Run the command and end the process."""
-    shell.run_and_exit(command)
-
-
 if __name__ == "__main__":
-    main()
+    shell.run_and_exit(command)

@@ -12,7 +12,7 @@ from agent.doctor.results import Check
 TEXT_LENGTH = 4
 #: The same for names of checks, case-insensitively: a model may share four characters with a key.
 NAME_LENGTH = 8
-SECRET_SUFFIXES = ("KEY", "KEY_ID", "TOKEN", "SECRET", "PASSWORD")  # of environment names
+SECRET_SUFFIXES = ("KEY", "KEY_ID", "TOKEN", "SECRET", "PASSWORD", "APP_ID")  # of environment names
 
 
 def find_secrets(environment: Mapping[str, str]) -> list[str]:

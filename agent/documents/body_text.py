@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 MAX_TEXT = 1_000_000  # characters of a page of the web
 MAX_FILE_TEXT = 5_000_000  # characters of a user's file in a format that has parts
+#: Characters of a user's table, whose rows are as many as they are.
+MAX_TABLE_TEXT, TABLES = 50_000_000, frozenset(".csv .tsv .tab .xlsx .xlsm".split())
 MAX_REPORT = 400_000  # characters of a report whose sentences are to be checked
 MAX_RAW_TITLE = 10_000  # characters of a title, before blanks are taken out
 MAX_PLACE = 120  # characters of the name of a place
@@ -102,6 +104,8 @@ class Body(NamedTuple):
         """Characters of text that are read."""
         if self.is_report:
             return MAX_REPORT
+        if self.suffix in TABLES:
+            return MAX_TABLE_TEXT
         return MAX_FILE_TEXT if self.suffix else MAX_TEXT
 
 

@@ -6,6 +6,7 @@ Office MathML (ISO/IEC 29500-1, 22.1), whose elements are alike but for their na
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from agent.documents.formats.xml import Element, attribute, find_first, local_name
@@ -18,10 +19,12 @@ _ORDINALS = frozenset("aeo")
 _LONGEST = 40  # characters that are raised; more is a passage in small type
 _BY_POSITION = {
     **dict.fromkeys(("mfrac", "f"), "/"),
-    **dict.fromkeys(("msup", "sSup", "mover"), "^"),
-    **dict.fromkeys(("msub", "sSub", "munder"), "_"),
+    **dict.fromkeys(("msup", "sSup", "mover", "limUpp"), "^"),
+    **dict.fromkeys(("msub", "sSub", "munder", "limLow"), "_"),
     **dict.fromkeys(("msubsup", "sSubSup", "munderover"), "_^"),
 }
+_JOINTS = {"mtable": "; ", "m": "; ", "func": " "}
+_BLANKS = re.compile(r"\s+")
 _UNSEEN = frozenset("annotation annotation-xml".split())
 
 
@@ -56,9 +59,11 @@ def write_formula(formula: Element) -> str:
     """A formula on one line: `x = (-b ± √(b² - 4ac))/(2a)`."""
     name = local_name(formula)
     if name in ("t", "mi", "mn", "mo", "mtext", "ms"):
-        return " ".join("".join(formula.itertext()).split())
+        return _BLANKS.sub(" ", "".join(formula.itertext()))
     parts = [one for one in formula if local_name(one) and not _is_unseen(one)]
     written = [write_formula(part) for part in parts]
+    if name in ("f", "mfrac") and _is_without_bar(formula):
+        return f"C({', '.join(written)})"
     if signs := _BY_POSITION.get(name):
         return _write_operation(signs, written)
     if name == "rad":  # its degree comes first
@@ -74,7 +79,13 @@ def write_formula(formula: Element) -> str:
         return f"({', '.join(written)})"
     if name in ("mtr", "mr"):
         return ", ".join(written)
-    return ("; " if name in ("mtable", "m") else "").join(written)
+    return _JOINTS.get(name, "").join(written)
+
+
+def _is_without_bar(fraction: Element) -> bool:
+    """Whether a fraction is a binomial coefficient."""
+    told = attribute(find_first(fraction, "type"), "val")
+    return told == "noBar" or attribute(fraction, "linethickness")[:1] == "0"
 
 
 def _is_unseen(part: Element) -> bool:

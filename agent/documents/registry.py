@@ -77,7 +77,8 @@ Rich Text (RTF); mark;; formats.rich_text:read_rich_text; rtf;
 JSON; text;; formats.structured:read_json; json geojson jsonld; \
   application/json application/ld+json application/geo+json text/json
 Jupyter notebook; text;; formats.structured:read_json; ipynb; application/x-ipynb+json
-e-mail (EML); text;; formats.mail:read_mail; eml; message/rfc822
+e-mail (EML), page with its parts (MHT); text;; formats.mail:read_mail; eml mht mhtml; \
+  message/rfc822 multipart/related
 mailbox (mbox); text;; formats.bundles:read_mailbox; mbox; application/mbox
 subtitles; text;; formats.structured:read_subtitles; vtt srt; text/vtt application/x-subrip
 ZIP of documents; mark; lxml; formats.bundles:read_zip; zip;
@@ -107,7 +108,8 @@ _BY_SUFFIX = {suffix: one for one in FORMATS for suffix in one.suffixes}
 _BY_MEDIA_TYPE = {kind: one for one in FORMATS for kind in one.media_types}
 SUFFIXES = frozenset(_BY_SUFFIX)  # of the files of a folder that are looked into
 _PICTURES = (b"\x89PNG", b"\xff\xd8\xff", b"II*\0", b"MM\0*")
-_ZIP, _OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_ZIP = b"PK\x03\x04"
+OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # Office 97, and objects in newer documents
 #: What a part of a ZIP archive says of the whole, by its name.
 _MAIN_PARTS = {"word": ".docx", "ppt": ".pptx", "xl": ".xlsx"}
 
@@ -148,7 +150,7 @@ def _find_marked(source: Body) -> Format | None:
     if source.data.startswith(_ZIP):
         return _find_in_archive(source)
     head = source.data[:1024]
-    begins = {".doc": head.startswith(_OLE), ".rtf": head.startswith(b"{\\rtf")}
+    begins = {".doc": head.startswith(OLE), ".rtf": head.startswith(b"{\\rtf")}
     begins[".pdf"] = head.lstrip().startswith(b"%PDF-")
     begins[".nxml"] = is_jats(source.data)
     begins[".png"] = bool(source.suffix) and head.startswith(_PICTURES)  # none of the web

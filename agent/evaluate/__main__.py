@@ -36,7 +36,7 @@ def _split_each(
     return tuple(shell.split_commas(context, parameter, value) or () for value in values)
 
 
-@shell.door_command("agent.evaluate", EPILOG)
+@shell.door_command("agent.evaluate", EPILOG, shell.fail_as_json)
 @click.argument("questions", type=shell.PATH, metavar="SET")
 @click.option(
     "--strategy", callback=shell.split_commas, help="slots, loop, report, auto; several: arms."
@@ -53,7 +53,7 @@ def _split_each(
 @click.option("--judge", help="The model that judges: a name as for --llm.  [default: rules]")
 @click.option("--judge-sample", type=shell.PATH, help="Answers labelled by hand.")
 @click.option("--canary", default="", help="A string that only copies of the set hold.")
-@click.option("--predictions", type=shell.PATH, help="Write [{prompt, answer}].")
+@click.option("--predictions", type=shell.PATH, help="Write [{prompt, answer}], or articles.")
 @click.option("--results", type=shell.PATH, help="A folder to keep, or go on with.")
 @click.option("--limit", type=click.IntRange(1), help="Only so many questions, the first ones.")
 @click.option("--concurrency", type=click.IntRange(1, 64), default=4, show_default=True)
@@ -63,7 +63,8 @@ def command(**options: Any) -> int:
     """Answer a set of questions in several ways side by side, and print what came of it.
 
     SET is JSON, JSON lines, CSV or TSV: {prompt, answer}, {question, answers, gold}, or the files
-    of HotpotQA, FRAMES and SimpleQA. A null answer: the right thing is to abstain.
+    of HotpotQA, FRAMES and SimpleQA. A null answer: the right thing is to abstain. Of tasks,
+    {id, prompt} as in DeepResearch Bench, --predictions writes {id, prompt, article}.
     """
     from agent.evaluate.evaluation import Evaluation
 
@@ -143,10 +144,5 @@ def _write_results(results: dict[str, Any], plan: EvaluationPlan, options: dict[
     write_atomically(plan.folder / "results.md", render_results(results, options["questions"].name))
 
 
-def main() -> None:
-    """Run the command and end the process."""
-    shell.run_and_exit(command, shell.fail_as_json)
-
-
 if __name__ == "__main__":
-    main()
+    shell.run_and_exit(command)

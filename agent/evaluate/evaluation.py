@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from agent.answer.formats import to_markdown
 from agent.errors import UsageError
 from agent.evaluate.arms import MAX_QUESTION_SECONDS, Arm, settings_at_equal_tokens
 from agent.evaluate.contamination import ContaminationDetector
@@ -117,6 +118,8 @@ class Evaluation:
     def _label_trial(self, question: EvaluationQuestion, trial: Trial) -> str:
         if trial.has_failed:
             return "failed"
+        if question.task is not None:
+            return "told" if trial.text else "abstained"
         label = self._plan.judge and self._plan.judge(question, trial.text)
         return label or judge_by_rules(question, trial.text)
 
@@ -126,10 +129,16 @@ class Evaluation:
         return [self._rows[key] for key in keys]
 
     def render_predictions(self) -> str:
-        """Render the first arm's answers so far as JSON, in the order of the questions."""
+        """Render the first arm's answers so far, in the order of the questions.
+
+        A JSON list; of tasks, JSON lines with their articles as Markdown, as DeepResearch Bench
+        takes them.
+        """
+        rows = self.rows_of(self._arms[0].name)
+        if self._plan.questions[0].task is not None:  # then all are tasks
+            return "".join(map(_render_article, rows))
         predictions = [
-            {"prompt": row.question.prompt, "answer": row.trial.text or ABSTENTION}
-            for row in self.rows_of(self._arms[0].name)
+            {"prompt": row.question.prompt, "answer": row.trial.text or ABSTENTION} for row in rows
         ]
         return json.dumps(predictions, ensure_ascii=False, indent=2) + "\n"
 
@@ -164,6 +173,12 @@ class Evaluation:
             return {"model": None, "rule": rule, "agreement": agreement}
         usage = judge.usage.model_dump(mode="json", include={"llm_calls", "usd"})
         return {"model": judge.model, "prompt": judge.prompt, "agreement": agreement, **usage}
+
+
+def _render_article(row: TrialRow) -> str:
+    question, article = row.question, to_markdown(row.trial.answer)
+    told = {"id": question.task, "prompt": question.prompt, "article": article}
+    return json.dumps(told, ensure_ascii=False) + "\n"
 
 
 def _result_of(future: Future[Trial]) -> Trial | None:

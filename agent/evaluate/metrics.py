@@ -117,7 +117,7 @@ class MetricValue(Frozen):
 NOT_MEASURED = MetricValue(value=None, interval=None)
 
 
-def estimate_ratio(pairs: Sequence[Pair], resamples: int = RESAMPLES) -> MetricValue:
+def estimate_ratio(pairs: Sequence[Pair]) -> MetricValue:
     """Estimate a ratio of sums over questions, such as supported claims among all claims.
 
     Questions are resampled, not claims: claims of one answer are not independent of each other.
@@ -128,25 +128,21 @@ def estimate_ratio(pairs: Sequence[Pair], resamples: int = RESAMPLES) -> MetricV
         return NOT_MEASURED
     value = _ratio_of_sums(pairs)
     is_uniform = len({numerator / denominator for numerator, denominator in pairs}) == 1
-    interval = (
-        _exact_interval(value, len(pairs)) if is_uniform else _bootstrap_interval(pairs, resamples)
-    )
+    interval = _exact_interval(value, len(pairs)) if is_uniform else _bootstrap_interval(pairs)
     return MetricValue(value=round(value, 4), interval=interval)
 
 
-def estimate_mean(values: Sequence[float], resamples: int = RESAMPLES) -> MetricValue:
+def estimate_mean(values: Sequence[float]) -> MetricValue:
     """Estimate a mean, with the percentile bootstrap (Efron 1979) of a fixed seed as its interval.
 
     Equal values have no spread to resample. Where all are 0 or all are 1 the interval is exact
     (Clopper and Pearson 1934), so that 20 right answers of 20 are no certainty: 0.832 to 1. Where
     all are equal and neither 0 nor 1, there is no interval.
     """
-    return estimate_ratio([(value, 1.0) for value in values], resamples)
+    return estimate_ratio([(value, 1.0) for value in values])
 
 
-def estimate_difference(
-    ours: Sequence[float], theirs: Sequence[float], resamples: int = RESAMPLES
-) -> MetricValue:
+def estimate_difference(ours: Sequence[float], theirs: Sequence[float]) -> MetricValue:
     """Estimate the mean of paired differences, one per question, with its bootstrap interval.
 
     Where all pairs differ by the same amount there is no spread to resample, and no interval.
@@ -154,7 +150,7 @@ def estimate_difference(
     pairs = [(a - b, 1.0) for a, b in zip(ours, theirs, strict=True)]
     if not pairs:
         return NOT_MEASURED
-    interval = _bootstrap_interval(pairs, resamples) if len(set(pairs)) > 1 else None
+    interval = _bootstrap_interval(pairs) if len(set(pairs)) > 1 else None
     return MetricValue(value=round(_ratio_of_sums(pairs), 4), interval=interval)
 
 
@@ -168,14 +164,14 @@ def _exact_interval(value: float, n: int) -> Interval | None:
     return {0.0: (0.0, round(1 - edge, 4)), 1.0: (round(edge, 4), 1.0)}.get(value)
 
 
-def _bootstrap_interval(pairs: Sequence[Pair], resamples: int) -> Interval:
+def _bootstrap_interval(pairs: Sequence[Pair]) -> Interval:
     generator, n = random.Random(0), len(pairs)
     if all(denominator == 1 for _, denominator in pairs):  # a mean, computed faster
         values = [numerator for numerator, _ in pairs]
-        estimates = sorted(math.fsum(generator.choices(values, k=n)) / n for _ in range(resamples))
+        estimates = sorted(math.fsum(generator.choices(values, k=n)) / n for _ in range(RESAMPLES))
     else:
-        estimates = sorted(_ratio_of_sums(generator.choices(pairs, k=n)) for _ in range(resamples))
-    tail = round(resamples * (1 - CONFIDENCE_LEVEL) / 2)
+        estimates = sorted(_ratio_of_sums(generator.choices(pairs, k=n)) for _ in range(RESAMPLES))
+    tail = round(RESAMPLES * (1 - CONFIDENCE_LEVEL) / 2)
     return round(estimates[tail], 4), round(estimates[-tail - 1], 4)
 
 

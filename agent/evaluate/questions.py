@@ -7,6 +7,7 @@
 | HotpotQA (`hotpot_dev_fullwiki_v1.json`) | JSON list | `question`, `answer`, `supporting_facts` |
 | FRAMES (`test.tsv`) | tab-separated | `Prompt`, `Answer`, `wiki_links` |
 | SimpleQA (`simple_qa_test_set.csv`) | comma-separated | `problem`, `answer` |
+| DeepResearch Bench (`query.jsonl`) | JSON lines | `id`, `prompt`; `article` is left out |
 """
 
 from __future__ import annotations
@@ -31,20 +32,22 @@ GOLD_FIELDS = ("gold", "supporting_facts", "wiki_links")
 MAX_ANSWER_CHARACTERS = 2000
 MAX_GOLD_CHARACTERS = 100_000  # of a list of gold pages as text
 ROW_REMEDY = (
-    "Each row needs `prompt` or `question`, and `answer` or `answers`; see docs/evaluation.md."
+    "Each row needs `prompt` or `question`, and `answer` or `answers`, or the `id` of a task "
+    "that others judge; see docs/evaluation.md."
 )
 
 
 class EvaluationQuestion(Frozen):
     """A question with its gold answers and its gold pages.
 
-    Without gold answers, the right response is to abstain. A gold page is the id of a passage of
-    the corpus, a URL, or a title.
+    Without gold answers, the right response is to abstain; not so for a task, whose article others
+    judge. A gold page is the id of a passage of the corpus, a URL, or a title.
     """
 
     prompt: str
     answers: tuple[str, ...] = ()
     gold: tuple[str, ...] = ()
+    task: int | str | None = None  # the id of a task; None for a question with a right response
 
     @property
     def key(self) -> str:
@@ -57,7 +60,11 @@ def load_questions(path: Path) -> tuple[EvaluationQuestion, ...]:
     rows = _parse_rows(path, read_text(path, MAX_BYTES))
     if not rows:
         raise UsageError(f"{path} holds no questions.", ROW_REMEDY)
-    return tuple(_build_question(path, n, row) for n, row in enumerate(rows, 1))
+    questions = tuple(_build_question(path, n, row) for n, row in enumerate(rows, 1))
+    tasks = [n for n, question in enumerate(questions, 1) if question.task is not None]
+    if 0 < len(tasks) < len(questions):  # an answer was forgotten: a set has tasks alone, or none
+        raise _no_answer(path, tasks[0])
+    return questions
 
 
 def _parse_rows(path: Path, text: str) -> list[Any]:
@@ -96,12 +103,20 @@ def _build_question(path: Path, n: int, row: Any) -> EvaluationQuestion:
     if not isinstance(prompt, str) or not prompt.strip():
         raise UsageError(f"{path}: row {n} holds no question.", ROW_REMEDY)
     if not fields.keys() & set(ANSWER_FIELDS):
-        raise UsageError(f"{path}: row {n} holds no answer.", f"{ROW_REMEDY} Null means: abstain.")
+        task = fields.get("id")
+        if not isinstance(task, int | str):
+            raise _no_answer(path, n)
+        return EvaluationQuestion(prompt=prompt, task=task)
     answers = _parse_answers(_first_value(fields, ANSWER_FIELDS))
     if answers is None:
         raise UsageError(f"{path}: the answer of row {n} is no text.", ROW_REMEDY)
     gold = _parse_gold(_first_value(fields, GOLD_FIELDS))
     return EvaluationQuestion(prompt=prompt, answers=answers, gold=gold)
+
+
+def _no_answer(path: Path, n: int) -> UsageError:
+    remedy = f"{ROW_REMEDY} Null means: abstain."
+    return UsageError(f"{path}: row {n} holds no answer.", remedy)
 
 
 def _first_value(fields: Mapping[str, Any], names: Iterable[str]) -> Any:

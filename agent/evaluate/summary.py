@@ -31,7 +31,7 @@ class TrialRow(NamedTuple):
 
     question: EvaluationQuestion
     trial: Trial
-    label: str  # right, wrong or abstained; failed where there was an error
+    label: str  # right, wrong or abstained; told for a task; failed where there was an error
     supported_claims: int | None = None
 
     @property
@@ -41,7 +41,7 @@ class TrialRow(NamedTuple):
 
     @property
     def is_answered(self) -> bool:
-        return self.label in ("right", "wrong")
+        return self.label in ("right", "wrong", "told")
 
     def score(self, metric: Metric) -> float:
         """Return a metric of the answer's text; 1 for an abstention where no answer exists."""
@@ -50,20 +50,24 @@ class TrialRow(NamedTuple):
 
 
 def summarize_trials(rows: Sequence[TrialRow]) -> Json:
-    """Return all metrics of one arm: sums over questions, and means with intervals of 95%."""
-    answered = [row for row in rows if row.is_answered]
+    """Return all metrics of one arm: sums over questions, and means with intervals of 95%.
+
+    Means of what is right are over the questions that are no tasks.
+    """
+    asked = _without_tasks(rows)
+    answered = [row for row in asked if row.is_answered]
     usages = [row.trial.answer.usage for row in rows]
     return {
         "n": len(rows),
-        "accuracy": _mean([row.accuracy for row in rows]),
-        "answered": len(answered),
+        "accuracy": _mean([row.accuracy for row in asked]),
+        "answered": sum(row.is_answered for row in rows),
         "abstained": sum(row.label == "abstained" for row in rows),
         "wrong": sum(not row.accuracy for row in answered),
         "failed": sum(row.label == "failed" for row in rows),
         "accuracy_of_answered": _mean([row.accuracy for row in answered]),
-        "exact_match": _mean([row.score(exact_match) for row in rows]),
-        "f1": _mean([row.score(token_f1) for row in rows]),
-        "contains": _mean([row.score(contains_gold) for row in rows]),
+        "exact_match": _mean([row.score(exact_match) for row in asked]),
+        "f1": _mean([row.score(token_f1) for row in asked]),
+        "contains": _mean([row.score(contains_gold) for row in asked]),
         **_gold_metrics(rows),
         **_citation_metrics(rows),
         "seconds": round(math.fsum(usage.seconds for usage in usages), 3),
@@ -74,6 +78,10 @@ def summarize_trials(rows: Sequence[TrialRow]) -> Json:
         "searches": sum(usage.searches for usage in usages),
         "pages": sum(usage.pages for usage in usages),
     }
+
+
+def _without_tasks(rows: Sequence[TrialRow]) -> list[TrialRow]:
+    return [row for row in rows if row.question.task is None]
 
 
 def _gold_metrics(rows: Sequence[TrialRow]) -> Json:
@@ -124,16 +132,19 @@ def compare_arms(arms: Sequence[tuple[str, Sequence[TrialRow]]]) -> list[Json]:
 
 
 def _paired_differences(ours: Sequence[TrialRow], theirs: Sequence[TrialRow]) -> Json:
-    metrics: dict[str, Callable[[TrialRow], float]] = {
-        "accuracy": lambda row: row.accuracy,
-        "f1": lambda row: row.score(token_f1),
-        "tokens_a_question": lambda row: row.trial.tokens,
+    asked = _without_tasks(ours), _without_tasks(theirs)
+    return {
+        "n": len(ours),
+        "accuracy": _difference(*asked, lambda row: row.accuracy),
+        "f1": _difference(*asked, lambda row: row.score(token_f1)),
+        "tokens_a_question": _difference(ours, theirs, lambda row: row.trial.tokens),
     }
-    differences = {
-        name: _to_json(estimate_difference([metric(r) for r in ours], [metric(r) for r in theirs]))
-        for name, metric in metrics.items()
-    }
-    return {"n": len(ours), **differences}
+
+
+def _difference(
+    ours: Sequence[TrialRow], theirs: Sequence[TrialRow], metric: Callable[[TrialRow], float]
+) -> Json:
+    return _to_json(estimate_difference([*map(metric, ours)], [*map(metric, theirs)]))
 
 
 def _mean(values: Sequence[float]) -> Json:

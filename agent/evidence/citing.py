@@ -26,11 +26,13 @@ LIST_WORDS = 200  # of an answer with a list or a table, unless its limit is hig
 LIST_ITEMS = 12  # the same
 
 #: Markers that stand after the full stop of their sentence.
-_LATE = re.compile(r"(?<![.!?。！？])([.!?。！？]+[)\"'”’»」』]*)[ \t]*((?:\[\d{1,9}\][ \t]*)+)")
+_LATE = re.compile(
+    r"(?<![.!?؟۔।。！？])([.!?؟۔।。！？]+[)\"'”’»」』]*)[ \t]*((?:\[\d{1,9}\][ \t]*)+)"
+)
 #: A Markdown link. Its words stay, its address goes: only a citation gives an address.
 _LINKED = re.compile(r"!?\[((?:[^\[\]\n]|\[\^?\d{1,4}\]){0,300})\]\([^()\s]{0,2000}\)")
-_BLANK = re.compile(r" +(?=[.,;:!?。，；：！？])")  # that a marker leaves before a stop
-_END = re.compile(r"(?<![.!?。！？])[.!?。！？]+[)\"'”’»」』]*$|$")
+_BLANK = re.compile(r" +(?=[.,;:!?؟۔।。，；：！？])")  # that a marker leaves before a stop
+_END = re.compile(r"(?<![.!?؟۔।。！？])[.!?؟۔।。！？]+[)\"'”’»」』]*$|$")
 
 
 def compose_answer(

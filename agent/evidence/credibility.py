@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from agent.evidence import content_words
 from agent.evidence.quantities import find_years
 from agent.state import Frozen, Hit
+from agent.state.urls import find_host
 
 T = TypeVar("T")
 
@@ -135,7 +136,7 @@ def host_owner(url: str) -> str:
     tells who owns an address of numbers. What is registered is told by the Public Suffix List
     (https://publicsuffix.org/list/), the copy that comes with `tld`.
     """
-    host = _host_of(url)
+    host = find_host(url).rstrip(".").removeprefix("www.")
     if host.rpartition(".")[2].isdigit() or ":" in host:
         return ""
     if host_kind(url).score == FREE:
@@ -151,16 +152,9 @@ def warm_owners() -> None:
     host_owner("https://example.com/")
 
 
-def _host_of(url: str) -> str:
-    try:
-        return (urlsplit(url).hostname or "").rstrip(".").removeprefix("www.")
-    except ValueError:
-        return ""
-
-
 def is_listed(url: str) -> bool:
     """Whether the host of a URL is listed by name."""
-    return _listed_kind(urlsplit(url).hostname or "") is not None
+    return _listed_kind(find_host(url)) is not None
 
 
 def _listed_kind(host: str) -> Kind | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import groupby
+from itertools import groupby, takewhile
 
 from agent.evidence.names import find_names
 from agent.evidence.sentences import split_sentences
@@ -16,7 +16,7 @@ _SEPARATOR = re.compile(
     rf"\s*(?:[,;،؛、，；]\s*(?:{_CONJUNCTION}\s)?|\s{_CONJUNCTION}\s|\s&\s|[和与與及と](?=\S)|\sو)\s*",
     re.I,
 )
-_BULLET = re.compile(r"^[^\S\n]*(?:[-*•‣–]|\d{1,3}[.)])\s+\S", re.M)
+_BULLET = re.compile(r"^[^\S\n]*(?:[-*•‣–]|\d{1,3}[.)])\s+(\S.*)$", re.M)
 _ITEM = re.compile(r"[^\S\n]*(?:[-*•‣–]\s+|\d{1,3}[.)]\s+|\|\s*|(?=[^|\n]+\|))")
 LONG_ITEM = 6  # words
 
@@ -31,11 +31,27 @@ def list_lengths(text: str) -> frozenset[int]:
 
 @lru_cache(maxsize=256)
 def find_lists(text: str) -> tuple[list[str], ...]:
-    """The items of each list in the sentences of a text; "In 1997, A and B" also without 1997."""
+    """The items of each list of a text, in a sentence or one a line.
+
+    Those of "In 1997, A and B" are told also without 1997.
+    """
     sentences = [text[start:end] for start, end in split_sentences(text)]
     parts = (part for one in sentences for part in dict.fromkeys((one, one.rpartition(":")[2])))
     runs = [run for part in parts for run in _runs_of_items(_SEPARATOR.split(part))]
-    return (*runs, *(run[1:] for run in runs if len(run) > 2 and _is_adverbial(run[0])))
+    shorter = (run[1:] for run in runs if len(run) > 2 and _is_adverbial(run[0]))
+    return (*runs, *shorter, *filter(None, [_BULLET.findall(text)]))
+
+
+def list_around(text: str, start: int, end: int) -> str:
+    """The sentences that a part of a text is of; of an item of a list, all its items."""
+    whole = text.rfind("\n", 0, start) + 1, (text.find("\n", end) + 1 or len(text) + 1) - 1
+    if not _BULLET.match(text[slice(*whole)]):
+        touched = [span for span in split_sentences(text) if span[0] < end and start < span[1]]
+        return text[touched[0][0] : touched[-1][1]] if touched else ""
+    above, below = text[: whole[0]].split("\n")[-2::-1], text[whole[1] :].split("\n")[1:]
+    items = (list(takewhile(_BULLET.match, lines)) for lines in (above, below))
+    before, after = items
+    return "\n".join((*before[::-1], text[slice(*whole)], *after))
 
 
 def find_items(text: str) -> list[list[str]]:

@@ -60,7 +60,7 @@ def join_spans(spans: Iterable[Span], gap: int = 0) -> list[Span]:
     joined: list[Span] = []
     for start, end in spans:
         if joined and start - joined[-1][1] <= gap:
-            joined[-1] = (joined[-1][0], end)
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
         else:
             joined.append((start, end))
     return joined

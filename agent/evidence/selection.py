@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
@@ -17,12 +17,26 @@ from agent.evidence.sentences import PASSAGE, Span, split_sentences
 from agent.evidence.tokens import estimate_tokens
 from agent.evidence.words import content_words, fold
 from agent.outside import Excerpt
-from agent.state import Source
+from agent.state import Quote, Source
 
 HEADER = 30  # tokens of the block around a source, about
 LEAST = 20  # tokens; with fewer left, no further passage is considered
 DEEP = 3  # passages of a page that a query names, before the second best of any other page
 COPIED = 60  # characters; a shorter passage may repeat another one by coincidence
+
+
+class Memory(NamedTuple):
+    """What an earlier prompt told: `notes` matter, the rest of the sources that it `read` did not.
+
+    `queries`: those that were made since.
+    """
+
+    notes: tuple[Quote, ...] = ()
+    read: frozenset[int] = frozenset()  # numbers of sources
+    queries: tuple[str, ...] = ()
+
+
+NOTHING = Memory()
 
 
 def select_passages(
@@ -31,6 +45,7 @@ def select_passages(
     budget: int,
     length: int | None = None,
     least_share: float = 0.0,
+    memory: Memory = NOTHING,
 ) -> tuple[Excerpt, ...]:
     """The passages that rank highest for one or more queries, grouped by source.
 
@@ -41,30 +56,56 @@ def select_passages(
       decides how high it ranks.
     - The best passage of each source comes before the second best of any source, but one that a
       query names has its best three.
+    - What an earlier prompt told is shown as its notes. Further passages of its sources count for
+      what was asked since alone, and those queries count as much as the first one.
     - Beyond that, a passage that shares no word with the question is left out.
     - A passage from the middle of a section brings the section's heading.
     - A passage whose every sentence another source has already shown is left out: several sites
       with one text are one witness.
     """
-    most = ranked_length(sources) if length is None else length
     asked = (queries,) if isinstance(queries, str) else tuple(dict.fromkeys(queries))
     words = " ".join(asked)
+    most = ranked_length(sources) if length is None else length
     pieces = [(s, piece) for s in sources for piece in _ranked_passages(s.page.text, words, most)]
-    scores = _score_for_each(pieces, asked)
+    scores = _score_for_each(pieces, asked, memory)
     fitting = _Fitting(budget)
     least = least_share * max(scores, default=0.0)
-    for i in _order_by_rank(pieces, scores, asked):
+    for source, note in ((s, q) for q in memory.notes for s in sources if s.n == q.source):
+        fitting.offer(source, _PassageSpan(note.start, note.end), 1.0)
+    for i in _order_by_rank(pieces, scores, asked, memory.read):
         if scores[i] >= least:
             fitting.offer(*pieces[i], scores[i])
     return _excerpts(sources, fitting.chosen, fitting.same)
 
 
+def select_quoted(
+    sources: Sequence[Source], quotes: Iterable[Quote], budget: int
+) -> tuple[Excerpt, ...]:
+    """The passages in which quotes stand, grouped by source; of the first ones, as many as fit."""
+    fitting = _Fitting(budget)
+    pieces = dict.fromkeys(
+        (source, piece)
+        for quote in quotes
+        for source in sources
+        if source.n == quote.source
+        for piece in _cut_passages(source.page.text)
+        if piece.start < quote.end and quote.start < piece.end
+    )
+    for source, piece in pieces:
+        fitting.offer(source, piece, 1.0)
+    return _excerpts(sources, fitting.chosen, fitting.same)
+
+
 def _order_by_rank(
-    pieces: Sequence[_Piece], scores: Sequence[float], queries: Sequence[str]
+    pieces: Sequence[_Piece],
+    scores: Sequence[float],
+    queries: Sequence[str],
+    read: Collection[int],
 ) -> list[int]:
     """The indices of passages: the first ones of each page, then all others, each by their scores.
 
-    The first ones are the best one, and of a page that a query names its DEEP best ones.
+    The first ones are the best one, and of a page that a query names its DEEP best ones; none
+    of one that an earlier prompt `read`.
     """
     order = sorted(range(len(pieces)), key=lambda i: (-scores[i], pieces[i][0].n, pieces[i][1]))
     sources = {source.n: source for source, _ in pieces}
@@ -75,7 +116,8 @@ def _order_by_rank(
     for i in order:
         n = pieces[i][0].n
         taken[n] += 1
-        (first if taken[n] <= (DEEP if n in named else 1) else others).append(i)
+        most = 0 if n in read else DEEP if n in named else 1
+        (first if taken[n] <= most else others).append(i)
     return [*first, *others]
 
 
@@ -117,9 +159,31 @@ class _Fitting:
 def _ranked_passages(text: str, query: str, length: int) -> Iterator[_PassageSpan]:
     """The passages of a text, or of the parts of it that are ranked where it is too long."""
     for start, end in ranked_spans(text, query, length):
+        head = _find_table_head(text, start) if start else (0, 0)
         for a, b, (above, below) in _cut_passages(text[start:end]):
-            heading = (above + start, below + start) if below else (0, 0)
+            heading = (above + start, below + start) if below else head
             yield _PassageSpan(a + start, b + start, heading)
+
+
+def _find_table_head(text: str, start: int) -> Span:
+    """The first line of the table in whose rows an offset lies; an empty span for no long one.
+
+    The rows of a long table do not name their columns: see `documents/formats/table.py`.
+    """
+    if not is_row(text[start : text.find("\n", start) % (len(text) + 1)]):
+        return (0, 0)
+    return next((head for head, a, b in _find_long_tables(text) if a <= start < b), (0, 0))
+
+
+@lru_cache(maxsize=16)
+def _find_long_tables(text: str) -> list[tuple[Span, int, int]]:
+    """The first lines of the long tables of a text, and where these begin and end."""
+    found = []
+    for table in _TABLE.finditer(text):
+        start, end = table.span()
+        if text.count("\n", start, end) >= LONG_TABLE:
+            found.append(((start, text.index("\n", start)), start, end))
+    return found
 
 
 class _PassageSpan(NamedTuple):
@@ -156,6 +220,8 @@ ALL_QUERIES = 1.0
 #: 28 with .75, 32 and 27 with .4 in the first round and 1 later. Of 13 tournaments
 #: (`python -m evals.slots`) a winner more is wrong from .5 on.
 FURTHER = 0.4
+#: Rows one below the other, and how many of them are a long table.
+_TABLE, LONG_TABLE = re.compile(r"(?:^[^\n]* \| [^\n]*\n?)++", re.M), 500
 _AGAINST = frozenset({"v", "vs", "versus", "against"})
 _QUALIFIER = re.compile(r"\([^()]*\)$")  # what tells a subject from others of its name
 _APPENDIX = re.compile(
@@ -164,18 +230,23 @@ _APPENDIX = re.compile(
 )
 
 
-def _score_for_each(pieces: Sequence[_Piece], queries: Sequence[str]) -> list[float]:
+def _score_for_each(
+    pieces: Sequence[_Piece], queries: Sequence[str], memory: Memory
+) -> list[float]:
     """The score of each passage for the query that it fits best, and a share of the mean of all.
 
     Each query's scores are shares of its best one, so that a short query counts as much as a long
-    one; those of all queries but the first are times FURTHER.
+    one; those of all queries but the first are times FURTHER, unless they were made since an
+    earlier prompt. For the sources of that one, these alone count.
     """
-    of_queries = [_score_passages(pieces, query) for query in queries]
-    shares = [
-        [(FURTHER if n else 1.0) * score / (max(own) or 1.0) for score in own]
-        for n, own in enumerate(of_queries)
-        if own
-    ]
+    shares = []
+    for n, query in enumerate(queries):
+        own = _score_passages(pieces, query)
+        top = max(own, default=0.0) or 1.0
+        is_new = query in memory.queries
+        weight = 1.0 if n == 0 or is_new else FURTHER
+        weights = (is_new if s.n in memory.read else weight for s, _ in pieces)
+        shares.append([w * x / top for w, x in zip(weights, own, strict=True)])
     return [max(own) + ALL_QUERIES * sum(own) / len(own) for own in zip(*shares, strict=True)]
 
 

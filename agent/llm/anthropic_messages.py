@@ -11,14 +11,13 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from agent.llm.conversation import request_correction
+from agent.llm.conversation import call_fields, request_correction, turn_json
 from agent.outside.tools import Exchange, Tool
 from agent.state.json_data import get_path
 
 ANSWER_TOOL = "answer"
 #: What a prompt's evidence ends with: see `Excerpt`.
 EVIDENCE_END = "</source>"
-INVALID_ARGUMENTS = "the arguments are not a JSON object"
 
 
 def text_block(text: str) -> dict[str, Any]:
@@ -81,18 +80,12 @@ def extract_answer(content: Any) -> str:
 
 def extract_turn_json(content: Any) -> str:
     """A reply with its calls, as the JSON of a `Turn`; "" if it has neither text nor a call."""
-    calls = [block for block in _blocks(content, "tool_use") if _is_callable(block)]
-    text = _join_text(content)
-    if not calls and not text.strip():
-        return ""
-    verbatim = {"role": "assistant", "content": content}
-    return json.dumps(
-        {
-            "calls": [_to_tool_call(block) for block in calls],
-            "text": text,
-            "verbatim": verbatim if calls else None,
-        }
-    )
+    calls = [
+        call_fields(block["name"], block["id"], block.get("input"))
+        for block in _blocks(content, "tool_use")
+        if isinstance(block.get("name"), str) and isinstance(block.get("id"), str)
+    ]
+    return turn_json(calls, _join_text(content), {"role": "assistant", "content": content})
 
 
 def _blocks(content: Any, kind: str) -> list[dict[str, Any]]:
@@ -102,16 +95,3 @@ def _blocks(content: Any, kind: str) -> list[dict[str, Any]]:
 
 def _join_text(content: Any) -> str:
     return "".join(str(block.get("text") or "") for block in _blocks(content, "text"))
-
-
-def _is_callable(block: dict[str, Any]) -> bool:
-    return isinstance(block.get("name"), str) and isinstance(block.get("id"), str)
-
-
-def _to_tool_call(block: dict[str, Any]) -> dict[str, Any]:
-    """A call as the JSON of a `ToolCall`."""
-    fields = {"name": block["name"], "id": block["id"]}
-    arguments = block.get("input")
-    if isinstance(arguments, dict):
-        return {**fields, "arguments": arguments}
-    return {**fields, "fault": INVALID_ARGUMENTS}

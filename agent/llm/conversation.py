@@ -6,6 +6,8 @@ its own turns as they came, and the turns of another model as text.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from typing import Any
 
 from agent.outside import Task
@@ -33,6 +35,20 @@ def append_transcript(prompt: str, exchanges: tuple[Exchange, ...]) -> str:
 def request_correction(correction: str) -> str:
     """The message that tells a model why its last reply was unusable and asks for another."""
     return f"Your last reply could not be used: {correction}. Answer again."
+
+
+def call_fields(name: str, id: str, arguments: Any) -> dict[str, Any]:
+    """A call of a reply as the JSON of a `ToolCall`."""
+    if isinstance(arguments, dict):
+        return {"name": name, "id": id, "arguments": arguments}
+    return {"name": name, "id": id, "fault": "the arguments are not a JSON object"}
+
+
+def turn_json(calls: Sequence[dict[str, Any]], text: str, verbatim: dict[str, Any]) -> str:
+    """A reply with its calls as the JSON of a `Turn`; "" if it has neither text nor a call."""
+    if not calls and not text.strip():
+        return ""
+    return json.dumps({"calls": calls, "text": text, "verbatim": verbatim if calls else None})
 
 
 def _is_own(exchange: Exchange, model: str) -> bool:

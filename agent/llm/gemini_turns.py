@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
-from agent.llm.conversation import request_correction, split_conversation
+from agent.llm.conversation import (
+    call_fields,
+    request_correction,
+    split_conversation,
+    turn_json,
+)
 from agent.llm.schemas import sent_schema
 from agent.outside import Task, Thinking
 from agent.outside.tools import Exchange
@@ -94,15 +98,6 @@ def extract_text(content: Content) -> str:
 def extract_turn_json(content: Content) -> str:
     """A reply with its calls of tools, as the JSON of a `Turn`."""
     calls = [part.function_call for part in content.parts or () if part.function_call]
-    return json.dumps(
-        {
-            "calls": [
-                {"name": call.name or "", "arguments": call.args or {}, "id": call.id or ""}
-                for call in calls
-            ],
-            "text": extract_text(content),
-            "verbatim": content.model_dump(mode="json", by_alias=True, exclude_none=True)
-            if calls
-            else None,
-        }
-    )
+    told = [call_fields(call.name or "", call.id or "", call.args or {}) for call in calls]
+    verbatim = content.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return turn_json(told, extract_text(content), verbatim)

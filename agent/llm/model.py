@@ -53,23 +53,18 @@ class Model(Protocol):
 
         Makes one try. Raises ModelFailed with the outcome of this try.
         """
-        ...
 
     def probe(self) -> str:
         """Say in words whether the model can be asked now, at no cost. Raises ModelFailed."""
-        ...
 
     def cost_usd(self, generation: Generation) -> float | None:
         """The cost of a generation in US dollars; None where the price is not known."""
-        ...
 
     def warm(self) -> None:
         """Import the libraries and open the connections that the first call needs."""
-        ...
 
     def close(self) -> None:
         """Release connections and end calls under way. Can be called twice."""
-        ...
 
 
 MODEL_EXISTS = "the key works, the model exists"

@@ -13,11 +13,11 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from agent.llm.conversation import call_fields, turn_json
 from agent.outside.tools import MAX_CALLS, Exchange, Tool
 from agent.state.json_data import get_objects, get_path
 
 _THOUGHTS = re.compile(r"<think>.*?(</think>|\Z)", re.S)
-INVALID_ARGUMENTS = "the arguments are not a JSON object"
 
 
 def declare_tools(tools: Iterable[Tool]) -> list[dict[str, Any]]:
@@ -50,23 +50,14 @@ def replay_messages(exchanges: Sequence[Exchange]) -> list[dict[str, Any]]:
 def extract_turn_json(message: Any) -> str:
     """A message with its calls, as the JSON of a `Turn`; "" if it has neither text nor a call."""
     text = extract_text(message)
-    told = [c for c in get_objects(message, "tool_calls") if _has_name(c)]
-    calls = _with_unique_ids(told or _find_calls(text))
-    if not calls and not text.strip():
-        return ""
+    named = [c for c in get_objects(message, "tool_calls") if _has_name(c)]
+    calls = _with_unique_ids(named or _find_calls(text))
     fields = {name: value for name, value in message.items() if value or name == "content"}
-    verbatim = {
-        **fields,
-        "role": "assistant",
-        "tool_calls": [_with_valid_arguments(call) for call in calls],
-    }
-    return json.dumps(
-        {
-            "calls": [_to_tool_call(call) for call in calls],
-            "text": text,
-            "verbatim": verbatim if calls else None,
-        }
-    )
+    sent = [_with_valid_arguments(call) for call in calls]
+    told = [
+        call_fields(call["function"]["name"], call["id"], _parse_arguments(call)) for call in calls
+    ]
+    return turn_json(told, text, {**fields, "role": "assistant", "tool_calls": sent})
 
 
 def extract_text(message: Any) -> str:
@@ -115,15 +106,6 @@ def _with_unique_ids(calls: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         call.get("id") if len(unique) == len(calls) else f"call_{n}" for n, call in enumerate(calls)
     ]
     return [{"type": "function", **call, "id": id} for call, id in zip(calls, ids, strict=True)]
-
-
-def _to_tool_call(call: dict[str, Any]) -> dict[str, Any]:
-    """A call as the JSON of a `ToolCall`."""
-    arguments = _parse_arguments(call)
-    fields = {"name": call["function"]["name"], "id": call["id"]}
-    if arguments is None:
-        return {**fields, "fault": INVALID_ARGUMENTS}
-    return {**fields, "arguments": arguments}
 
 
 def _with_valid_arguments(call: dict[str, Any]) -> dict[str, Any]:

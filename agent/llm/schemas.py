@@ -2,42 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, cast
 
 from pydantic import BaseModel
 
-
-def sent_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """The schema of an answer as it is sent: every field of every object is required."""
-    schema: dict[str, Any] = require_fields(strip_titles(model.model_json_schema()))
-    return schema
-
-
-def require_fields(schema: Any) -> Any:
-    """A schema that has no defaults, and requires all properties: models skip what they may."""
-    if isinstance(schema, list):
-        return [require_fields(item) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    parts = {key: require_fields(item) for key, item in schema.items() if key != "default"}
-    if isinstance(schema.get("properties"), dict) and schema.get("type") == "object":
-        parts["properties"] = {k: require_fields(v) for k, v in schema["properties"].items()}
-        parts["required"] = list(schema["properties"])
-    return parts
-
-
-def strip_titles(schema: Any) -> Any:
-    """A schema without the titles that pydantic adds: they cost tokens and add no information."""
-    if isinstance(schema, list):
-        return [strip_titles(item) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    return {
-        key: strip_titles(item)
-        for key, item in schema.items()
-        if not (key == "title" and isinstance(item, str))
-    }
-
+Json = dict[str, Any]
 
 #: Keywords that services which bind a reply to its schema refuse; we check them ourselves.
 UNBOUND_KEYWORDS = set(
@@ -46,14 +16,41 @@ UNBOUND_KEYWORDS = set(
 )
 
 
-def strict_schema(schema: Any) -> Any:
+def sent_schema(model: type[BaseModel]) -> Json:
+    """The schema of an answer as it is sent.
+
+    It has no defaults, and every field of every object is required: models skip what they may. It
+    has no titles, which pydantic adds: they cost tokens and add no information.
+    """
+    return cast(Json, _change_all(model.model_json_schema(), _require_fields))
+
+
+def strict_schema(schema: Json) -> Json:
     """A schema whose objects have no other properties, without keywords that cannot bind."""
+    return cast(Json, _change_all(schema, _bind))
+
+
+def _change_all(schema: Any, change: Callable[[Json], Json]) -> Any:
+    """A schema with a change of each schema in it. The keys of `properties` are no keywords."""
     if isinstance(schema, list):
-        return [strict_schema(item) for item in schema]
+        return [_change_all(item, change) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    parts = {k: strict_schema(v) for k, v in schema.items() if k not in UNBOUND_KEYWORDS}
-    if isinstance(schema.get("properties"), dict):  # whose keys are names, not keywords
-        parts["properties"] = {k: strict_schema(v) for k, v in schema["properties"].items()}
-        parts["additionalProperties"] = False
-    return parts
+    parts = {key: _change_all(item, change) for key, item in schema.items()}
+    if isinstance(fields := schema.get("properties"), dict):
+        parts["properties"] = {key: _change_all(item, change) for key, item in fields.items()}
+    return change(parts)
+
+
+def _require_fields(schema: Json) -> Json:
+    kept = {key: item for key, item in schema.items() if key != "default"}
+    if isinstance(kept.get("title"), str):
+        del kept["title"]
+    is_object = schema.get("type") == "object" and isinstance(schema.get("properties"), dict)
+    return {**kept, "required": list(schema["properties"])} if is_object else kept
+
+
+def _bind(schema: Json) -> Json:
+    kept = {key: item for key, item in schema.items() if key not in UNBOUND_KEYWORDS}
+    is_object = isinstance(schema.get("properties"), dict)
+    return {**kept, "additionalProperties": False} if is_object else kept

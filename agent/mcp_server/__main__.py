@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import signal
@@ -11,28 +12,35 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from agent import shell
+from agent.errors import UsageError
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
     from mcp.server import Server
 
-MAX_REQUEST = (
-    12 * 1024 * 1024
-)  # bytes: a call of `audit` holds an answer object, one of `check` a report
+CLIENTS = ("claude", "cursor", "vscode")
 EPILOG = """\b
 Examples:
   python -m agent.mcp_server --offline          # what an MCP client starts
+  python -m agent.mcp_server --install claude --write
   python -m agent.mcp_server --http --port 8001 # http://127.0.0.1:8001/mcp
 """
 
 
 @shell.door_command("agent.mcp_server", EPILOG)
+@click.option("--install", type=click.Choice(CLIENTS), help="Print the settings of this client.")
+@click.option("--write", is_flag=True, help="With --install: add them to its file.")
+@click.option("--documents", "api_documents", is_flag=True, default=None, help="Take files.")
 @click.option("--http", is_flag=True, help="Streamable HTTP at /mcp instead of standard input.")
 @shell.server_options(port=8001)
-def command(http: bool, host: str, port: int, **options: Any) -> int:
-    """Serve the tools `research`, `check` and `audit`, and finished runs as resources.
+def command(
+    install: str | None, write: bool, http: bool, host: str, port: int, **options: Any
+) -> int:
+    """Serve research, checks and reading as tools, finished runs and their pages as resources.
 
     Over HTTP, listening on anything but loopback needs a token: AGENT_API_TOKEN.
     """
+    if install or write:
+        return _install(install, write, options)
     shell.require_extra("mcp", "mcp", "uvicorn")
     if not http:
         shell.require_stdin()
@@ -47,13 +55,34 @@ def command(http: bool, host: str, port: int, **options: Any) -> int:
     settings = configure({})
     logs.configure_logging(settings.api_log)
     runs = Runs(settings, logs.log_end_of_run)
-    server = Tools(configure, runs).make_server()
+    tools = Tools(configure, runs)
     if http:
-        app = serve.guard_app(server.streamable_http_app(host=host), host, settings, MAX_REQUEST)
-        return serve.serve(app, runs, host, port, lifespan=True)
-    _serve_stdio(server)
+        return serve.serve(tools.make_app(host), runs, host, port, lifespan=True)
+    _serve_stdio(tools.make_server())
     runs.close()
     runs.wait(serve.GRACE)
+    return 0
+
+
+def _install(client: str | None, write: bool, options: dict[str, Any]) -> int:
+    """Print the entry of a client, with those options that choose what is searched; or add it."""
+    from agent.mcp_server import install
+
+    if client is None:
+        raise UsageError("--write goes with --install.", f"Name one of: {', '.join(CLIENTS)}.")
+    corpus = options["corpus"]
+    arguments = ["--offline"] if options["offline"] else []
+    arguments += ["--documents"] if options["api_documents"] else []
+    arguments += ["--corpus", str(corpus.absolute())] if corpus else []
+    arguments += [word for server in options["mcp"] for word in ("--mcp", server)]
+    file, entry = install.client_file(client), install.make_entry(client, arguments)
+    if write:
+        text = json.dumps(install.add_entry(file, entry), indent=2, ensure_ascii=False)
+        with suppress(OSError):  # the same error is told when the file is written
+            file.path.parent.mkdir(parents=True, exist_ok=True)
+        shell.write_file(file.path, text + "\n")
+    shell.tell(f"{'Added to' if write else 'For'} {file.path}")
+    shell.print_json({file.key: {install.NAME: entry}})
     return 0
 
 
@@ -100,10 +129,5 @@ def _exit_without_reader(descriptor: int) -> None:
     shell.exit_now(1)
 
 
-def main() -> None:
-    """Run the command and end the process."""
-    shell.run_and_exit(command)
-
-
 if __name__ == "__main__":
-    main()
+    shell.run_and_exit(command)

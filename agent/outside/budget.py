@@ -30,7 +30,8 @@ class CallUsage(Frozen):
     """Usage of outside calls. Tokens and `usd` are of models, and of searches that cost money.
 
     `usd` is None if a price is not known. `mended`: replies of models in another shape than was
-    asked for, which were read as they are meant.
+    asked for, which were read as they are meant. `reused`: calls that the run that is edited had
+    made; they cost nothing, and none of the other figures has them.
     """
 
     llm_calls: int = 0
@@ -40,6 +41,7 @@ class CallUsage(Frozen):
     searches: int = 0
     pages: int = 0
     mended: int = Field(default=0, exclude_if=lambda n: not n)
+    reused: int = Field(default=0, exclude_if=lambda n: not n)
     by_model: dict[str, ModelUsage] = {}
 
 
@@ -195,7 +197,8 @@ def sum_usage(calls: Iterable[Json]) -> CallUsage:
     Replies that could not be used count, too. What comes from an earlier run does not.
     """
     by_kind: dict[str, list[Json]] = {"ask": [], "search": [], "read": []}
-    for call in tuple(calls):
+    known = tuple(calls)
+    for call in known:
         if not is_of_parent(call):
             by_kind[call["call"]].append(call)
     paid = [_paid_part(call) for call in (*by_kind["ask"], *by_kind["search"])]
@@ -208,6 +211,7 @@ def sum_usage(calls: Iterable[Json]) -> CallUsage:
         searches=len(by_kind["search"]),
         pages=sum("response" in call for call in by_kind["read"]),
         mended=sum(bool(call.get("response", {}).get("mended")) for call in by_kind["ask"]),
+        reused=sum(bool(call.get("taken")) for call in known),
         by_model=sum_by_model(_costs_of(by_kind["ask"])),
     )
 

@@ -9,7 +9,17 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVar, cast
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Generic,
+    Literal,
+    NamedTuple,
+    Protocol,
+    TypeVar,
+    cast,
+)
 
 from pydantic import Field
 
@@ -26,6 +36,9 @@ from agent.state import (
     Source,
 )
 from agent.state.values import MAX_TOKENS
+
+if TYPE_CHECKING:
+    from agent.outside.steering import Steering
 
 TaskKind = Literal["plan", "read", "write", "judge"]
 #: How much a model thinks before it replies; "": as much as its service has it by default.
@@ -103,6 +116,7 @@ class Task(Frozen, Generic[AnswerT]):
     _answer_type: ClassVar[type[Frozen]]
 
     topic: str
+    said: tuple[str, ...] = ()  # what the user said that the answer is to heed
     today: str = ""  # the day on which the run began, as YYYY-MM-DD; empty: not told
     slots: tuple[Slot, ...] = ()
     evidence: tuple[Excerpt, ...] = ()
@@ -203,7 +217,6 @@ class AskMany(Ask, Protocol):
 
         Where the run is halted, those that have ended are told all the same.
         """
-        ...
 
 
 class Call(Protocol[RequestT, ResponseT]):
@@ -211,19 +224,15 @@ class Call(Protocol[RequestT, ResponseT]):
 
     def __call__(self, request: RequestT) -> ResponseT:
         """Make the call and wait for it. Raises OutsideError."""
-        ...
 
     def start(self, request: RequestT) -> Future[ResponseT]:
         """Make the call without waiting. Equal requests share one result."""
-        ...
 
     def result_if_done(self, request: RequestT) -> ResponseT | None:
         """The result of a call that has already succeeded, else None. Never waits."""
-        ...
 
     def collect(self, requests: Sequence[RequestT]) -> Iterator[ResponseT | OutsideError]:
         """Outcomes in the order of the requests. A call much slower than the others is given up."""
-        ...
 
 
 Search = Call[str, SearchResults]
@@ -248,4 +257,5 @@ class Outside(NamedTuple):
     warm: Callable[[], None]  # imports and connects ahead of the first call
     close: Callable[[], None]
     warnings: Callable[[], tuple[str, ...]]  # for the user, about sources that were not used
+    steering: Steering  # takes what the user says while it goes on
     parent: Parent | None = None  # None: the run follows no other

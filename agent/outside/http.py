@@ -14,13 +14,14 @@ from datetime import UTC
 from email.utils import parsedate_to_datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
-from urllib.parse import quote, quote_plus, urlsplit
+from urllib.parse import quote, quote_plus
 
 from agent.errors import OutsideError, SearchFailed
 from agent.outside.threads import run_with_timeout
 from agent.state import Outcome
 from agent.state.json_data import InvalidJson, Json, get_objects, get_path, parse_json
 from agent.state.sanitizing import strip_markup
+from agent.state.urls import find_host
 
 if TYPE_CHECKING:
     import requests
@@ -29,6 +30,7 @@ MAX_BYTES = 5_000_000  # of a reply, decompressed; the largest one recorded has 
 MAX_STREAM_BYTES = 20_000_000  # of a streamed reply: about 300 bytes a token
 CONNECT_TIMEOUT = 5.0  # seconds
 MAX_DETAIL = 200  # characters of an error message of a service
+FIRST_TIME = 1e9  # a larger number is a time, not seconds
 MAX_HOST = 100  # characters of a host's name in it
 
 #: HTTP status -> outcome; any other 4xx is `rejected`. 432 and 433 are Tavily's limits.
@@ -53,6 +55,7 @@ OUTCOMES_BY_TEXT: tuple[tuple[re.Pattern[str], Outcome], ...] = (
         re.compile(r"context (length|window|size)|prompt is too long|too many tokens", re.I),
         "too_long",
     ),
+    (re.compile(r"rate.?limit", re.I), "rate_limited"),  # GitHub 403
 )
 
 
@@ -188,7 +191,7 @@ class Endpoint:
         redirect = f", {describe_redirect(headers.get('Location'))}" if status < 400 else ""
         detail = f"HTTP {status}{redirect}"
         detail += f": {message}" if message else ""
-        retry_after = parse_retry_after(headers.get("Retry-After"), time.time())
+        retry_after = _find_wait(headers, time.time())
         return self.build_error(outcome, detail, retry_after)
 
     def parse_object(self, data: bytes) -> Json:
@@ -212,20 +215,18 @@ class Endpoint:
 
 def find_error_message(body: object) -> str:
     """The error message in a service's JSON reply, at any of the usual paths; "" if none."""
-    paths = ("error",), ("message",), ("detail",), ("detail", "error"), ("error", "message")
+    paths = "error message detail detail.error error.message error.info error.detail"
+    first = get_path(body, "errors", 0)
     messages = (
-        get_path(body, *path)
-        for path in (*paths, ("error", "info"), ("error", "detail"), ("errors", 0, "message"))
+        *(get_path(body, *path.split(".")) for path in paths.split()),
+        *(get_path(first, name) for name in ("message", "detail")),
     )
     return next((text for text in messages if isinstance(text, str) and text), "")
 
 
 def describe_redirect(location: str | None) -> str:
     """A refused redirect in words, with the host of its `Location`: the rest may hold the key."""
-    try:
-        host = urlsplit(location or "").hostname
-    except ValueError:
-        host = None
+    host = find_host(location or "")
     to_host = f" to {host[:MAX_HOST]}" if host else ""
     return f"a redirect{to_host} that is not followed"
 
@@ -247,6 +248,20 @@ def parse_retry_after(value: str | None, now: float) -> float | None:
         return max(0.0, (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp() - now)
     except (ValueError, OverflowError):
         return None
+
+
+def _find_wait(headers: Mapping[str, str], now: float) -> float | None:
+    """Seconds to wait: `Retry-After`, else until the windows that are used up begin anew.
+
+    `X-RateLimit-Remaining` and `-Reset` have a number for each window: seconds, or a time.
+    """
+    if "Retry-After" in headers:
+        return parse_retry_after(headers["Retry-After"], now)
+    left, reset = (headers.get(f"X-RateLimit-{name}", "") for name in ("Remaining", "Reset"))
+    windows = zip(left.split(","), reset.split(","), strict=False)
+    used_up = [at for count, at in windows if count.strip() == "0"]
+    waits = [float(at) for at in used_up if at.strip().isdecimal()]
+    return max((max(0.0, at - now) if at > FIRST_TIME else at for at in waits), default=None)
 
 
 def _outcome_from_text(message: str) -> Outcome | None:

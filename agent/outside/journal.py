@@ -16,7 +16,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, suppress
 from io import TextIOWrapper
@@ -26,7 +26,7 @@ from typing import Any, Literal
 from agent.errors import JournalBusy, JournalError
 from agent.outside.file_lock import Release, lock_file
 from agent.outside.input_file import require_regular
-from agent.outside.recording import VERSION, is_of_parent, read_journal
+from agent.outside.recording import VERSION, Recording, is_of_parent, read_journal
 from agent.state.json_data import Json
 
 
@@ -54,9 +54,11 @@ class Journal:
         self.start_times: dict[str, float] = {}  # by key, in `elapsed_seconds`
         self.lock = threading.Lock()
         self._held_calls: Mapping[str, Json] = calls or {}
+        self._base: Recording | None = None  # of the run that this one edits
+        self._said: dict[int, tuple[str, ...]] = {}  # by boundary, as the file has it
         self._zero = time.monotonic() - elapsed
         self._ended_keys: set[str] = set()
-        self._is_closed = False
+        self.is_closed = False
         self._file: TextIOWrapper | None = None
         self._release: Release = lambda: None
 
@@ -104,6 +106,7 @@ class Journal:
         elapsed = recording.ended_at
         recording.forget("failed" if retry_failed else "refused")
         journal = cls(recording.header, recording.calls, elapsed)
+        journal._said = recording.said
         journal._take_file(path, file, release)
         if not recording.end:
             journal._write_line(journal.header, sync=True)
@@ -117,6 +120,7 @@ class Journal:
         recording = read_journal(path)
         recording.forget("late")
         journal = cls(recording.header, recording.calls, recording.ended_at)
+        journal._said = recording.said
         journal.is_replay = True
         journal.halt_reason = recording.halt
         return journal
@@ -143,9 +147,36 @@ class Journal:
         """Seconds that the run has taken, to the millisecond, earlier parts of it included."""
         return round(time.monotonic() - self._zero, 3)
 
+    def take_from(self, base: Recording | None) -> None:
+        """Let the journal of the run that this one edits answer the calls that both make.
+
+        Each is copied into this one, so that it stands alone.
+        """
+        self._base = base
+
     def find_call(self, key: str) -> Json | None:
-        """The line of a call that an earlier part of the run recorded."""
-        return self._held_calls.get(key)
+        """The line of a call that an earlier part of the run made, or the run that is edited."""
+        if (line := self._held_calls.get(key)) or self._base is None:
+            return line
+        if (line := self._base.calls.get(key)) is None:
+            return None
+        run = str(self._base.header.get("run"))
+        return {name: line[name] for name in line if name != "late"} | {"taken": run}
+
+    def take_said(self, boundary: int, waiting: Sequence[str]) -> tuple[str, ...]:
+        """What the user said that takes effect at a boundary: as recorded, else what waits.
+
+        A resumed run that still repeats what it did before takes nothing new.
+        """
+        if boundary in self._said:
+            return self._said[boundary]
+        repeats = self.recalled_count == len(self.calls) < len(self._held_calls)
+        earlier = self._base.said.get(boundary, ()) if self._base else ()
+        taken = earlier if self.is_replay or repeats else (*earlier, *waiting)
+        if taken:
+            with self.lock:
+                self._write_line({"say": list(taken), "boundary": boundary}, sync=True)
+        return tuple(taken)
 
     def has_ended_in_time(self, key: str) -> bool:
         """Whether a call ended before gathering did."""
@@ -158,14 +189,14 @@ class Journal:
             if line["key"] in self._ended_keys:
                 return False
             self._ended_keys.add(line["key"])
-            if self._is_closed:
+            if self.is_closed:
                 return True  # it is not in the file, so it must not be in the usage either
             if line["key"] in self.late_keys:
                 line = {**line, "late": True}
             self.calls.append(line)
-            if write:
+            if write or line["key"] not in self._held_calls:  # else it is in the file
                 self._write_line(line, sync=line["call"] == "ask")
-            else:
+            if not write:
                 self.recalled_count += 1
                 self.recalled_outside_count += not is_of_parent(line)
         return True
@@ -197,7 +228,7 @@ class Journal:
         """Allow no new call, and close the file. Calls under way are abandoned."""
         self.stop.set()
         with self.lock:
-            self._is_closed = True
+            self.is_closed = True
             if self._file:
                 with suppress(OSError):
                     os.fsync(self._file.fileno())

@@ -60,11 +60,9 @@ class CounterStore(Protocol):
 
     def reserve(self, name: str, tokens: int) -> float:
         """Reserve a request under a limit, and return 0; or the seconds until the next attempt."""
-        ...
 
     def report_refusal(self, name: str, seconds: float) -> None:
         """Count a 429 of a provider that asks to wait for `seconds`."""
-        ...
 
 
 class FileCounterStore:

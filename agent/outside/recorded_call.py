@@ -225,7 +225,8 @@ class RecordedCall(Generic[Req, Res]):
         else:
             self._slowest_recalled = max(self._slowest_recalled, recorded.seconds)
             # no more of the line than was validated: others compute with it
-            timing = recorded.model_dump(include={"began", "seconds", "late"}, exclude_unset=True)
+            kept = {"began", "seconds", "late", "taken"}
+            timing = recorded.model_dump(include=kept, exclude_unset=True)
             self._end(flight, outcome, result | timing, write=False)
         return True
 

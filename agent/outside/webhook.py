@@ -24,15 +24,18 @@ TRIES = 2  # where the connection fails or the server is at fault
 PREFIX = "whsec_"  # of a secret that is base64
 
 
-def check_webhook(url: str, secret: str) -> None:
-    """Raises UsageError or NotConfigured for a webhook that could not be sent."""
+def check_webhook(url: str, secret: str, name: str = "--webhook") -> None:
+    """Raises UsageError or NotConfigured for a webhook that could not be sent.
+
+    `name`: of what holds the address.
+    """
     try:
         parts = urlsplit(url)
         is_web = parts.scheme in ("http", "https") and bool(parts.hostname)
     except ValueError:
         is_web = False
     if not is_web:
-        raise UsageError("--webhook is no address of the web.", "Give one: https://...")
+        raise UsageError(f"{name} is no address of the web.", "Give one: https://...")
     if not secret:
         fault = "RESEARCH_AGENT_WEBHOOK_SECRET is not set: it signs what the webhook gets."
         remedy = f"Set it to a secret that the receiver knows: {PREFIX} and 24 to 64 random bytes"
@@ -40,7 +43,16 @@ def check_webhook(url: str, secret: str) -> None:
     _key_of(secret)
 
 
-def post_event(url: str, secret: str, kind: str, event_id: str, data: Mapping[str, Any]) -> None:
+def post_event(
+    url: str,
+    secret: str,
+    kind: str,
+    event_id: str,
+    data: Mapping[str, Any],
+    *,
+    name: str = "--webhook",
+    timeout: float = TIMEOUT,
+) -> None:
     """Post `{"type", "timestamp", "data"}`. A receiver drops a second event of the same id.
 
     Raises OutsideError, which holds neither the secret nor the address.
@@ -48,7 +60,7 @@ def post_event(url: str, secret: str, kind: str, event_id: str, data: Mapping[st
     event = {"type": kind, "timestamp": utc_now(), "data": data}
     body = json.dumps(event, ensure_ascii=False).encode("utf-8", "replace")
     host = "://".join(urlsplit(url)[:2])
-    endpoint = Endpoint(host, "--webhook", timeout=TIMEOUT, error_class=OutsideError)
+    endpoint = Endpoint(host, name, timeout=timeout, error_class=OutsideError)
     for left in range(TRIES - 1, -1, -1):
         try:
             headers = sign(body, secret, event_id, int(time.time()))

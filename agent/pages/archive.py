@@ -19,10 +19,12 @@ class WebArchive(NamedTuple):
 
     base_url: str
     read_page: Callable[[str], Page]
+    check_public: Callable[[str], None]  # raises ReadFailed for what the archive may not know
     timeout: float = 7.0  # seconds to find the copy
 
     def read(self, url: str) -> Page:
         """The copy, at the archive's address. Raises ReadFailed."""
+        self.check_public(url)
         endpoint = Endpoint(
             self.base_url, "ARCHIVE_BASE_URL", timeout=self.timeout, error_class=ReadFailed
         )

@@ -1,14 +1,15 @@
-"""Renders a page that a script fills, with a Chromium that is installed; nobody drives it but CDP.
+"""Renders a page that a script fills, and prints one of ours, with a Chromium that is installed.
 
-Each page has a process, a profile and a way out of its own (`relay.py`), all of which end with it:
-no page sees what another one stored. The browser is told to resolve no name, to load no picture,
-to keep no download; it knows none of our variables. Chrome DevTools Protocol:
-https://chromedevtools.github.io/devtools-protocol/ (with `--remote-debugging-pipe`: messages in
-JSON, each ended by a NUL, on file descriptors 3 and 4).
+Nobody drives it but CDP. Each page has a process, a profile and a way out of its own (`relay.py`),
+all of which end with it: no page sees what another one stored. What is printed has no way out. The
+browser is told to resolve no name, to load no picture, to keep no download; it knows none of our
+variables. Chrome DevTools Protocol: https://chromedevtools.github.io/devtools-protocol/ (with
+`--remote-debugging-pipe`: messages in JSON, each ended by a NUL, on file descriptors 3 and 4).
 """
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import select
@@ -19,16 +20,15 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from agent.errors import ReadFailed
-from agent.pages.download import host_of
-from agent.pages.guard import AddressGuard
 from agent.pages.relay import GuardedRelay
 from agent.settings import system_environment
+from agent.state.urls import host_of
 
 NAMES = (
     "chromium-headless-shell chrome-headless-shell headless_shell chromium chromium-browser "
@@ -72,6 +72,19 @@ if os.geteuid() == 0:
     os.setgroups([]), os.setgid(nobody.pw_gid), os.setuid(nobody.pw_uid)
 os.execv(sys.argv[3], sys.argv[3:])
 """
+#: What the browser may resolve: its proxy, or nothing, so that it reaches nothing.
+PROXY_ONLY, NOTHING = "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "MAP * ~NOTFOUND"
+NOWHERE = "http://nowhere.invalid:1"
+PAPER = {
+    "preferCSSPageSize": True,
+    "printBackground": True,
+    "generateTaggedPDF": True,
+    "generateDocumentOutline": True,
+    "displayHeaderFooter": True,
+    "headerTemplate": "<p></p>",
+    "footerTemplate": "<p style='width:100%;text-align:center;font-size:8px'>"
+    "<span class=pageNumber></span> / <span class=totalPages></span></p>",
+}
 READ = "[location.href, document.documentElement ? document.documentElement.outerHTML : '']"
 
 
@@ -93,32 +106,45 @@ def find_browser(named: Path | None = None) -> str | None:
 class Browser:
     """Renders pages until it is closed. Can be used from many threads at once."""
 
-    def __init__(self, program: str, guard: AddressGuard, user_agent: str) -> None:
+    def __init__(self, program: str, user_agent: str) -> None:
         self._program = program
-        self._guard = guard
         self._user_agent = user_agent
         self._slots = threading.BoundedSemaphore(AT_ONCE)
         self._lock = threading.Lock()
         self._running: set[subprocess.Popen[bytes]] = set()
         self._is_closed = False
 
-    def render(self, url: str, seconds: float) -> Rendered:
-        """Open a page, let its scripts run, and take what it shows. Raises ReadFailed."""
+    def render(self, url: str, seconds: float, make_relay: Callable[[], GuardedRelay]) -> Rendered:
+        """Open a page, let its scripts run, and take what it shows. Raises ReadFailed.
+
+        `make_relay` makes the way out of the page.
+        """
+        with self._take_turn(host_of(url), seconds) as end, closing(make_relay()) as relay:
+            relay.find_proxy(url)
+            with self._start(relay.url, PROXY_ONLY) as pipe:
+                return _Tab(pipe, host_of(url), end).read(url)
+
+    def print_page(self, html: str, name: str, seconds: float) -> bytes:
+        """A page of ours as a PDF: its scripts are off, and it loads nothing. Raises ReadFailed."""
+        with (
+            self._take_turn(name, seconds) as end,
+            self._start(NOWHERE, NOTHING) as pipe,
+        ):
+            return _Tab(pipe, name, end).print(html)
+
+    @contextmanager
+    def _take_turn(self, name: str, seconds: float) -> Iterator[float]:
+        """A turn, and when it is over. What fails in it is ReadFailed of what has this name."""
         end = time.monotonic() + seconds
         if not self._slots.acquire(timeout=seconds):
-            raise _timed_out(url)
+            raise _timed_out(name)
         try:
-            with (
-                closing(GuardedRelay(self._guard)) as relay,
-                tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile,
-                self._start(relay.url, profile) as pipe,
-            ):
-                return _Tab(pipe, url, end).read()
+            yield end
         except MemoryError:
-            fault = f"{host_of(url)}: this page needs too much memory in a browser."
+            fault = f"{name}: this page needs too much memory in a browser."
             raise ReadFailed(fault, outcome="invalid") from None
         except (OSError, ValueError, LookupError, subprocess.SubprocessError) as error:
-            fault = f"{host_of(url)}: the browser failed ({type(error).__name__})."
+            fault = f"{name}: the browser failed ({type(error).__name__})."
             raise ReadFailed(
                 fault, "Turn it off with --browser never.", outcome="invalid"
             ) from None
@@ -126,10 +152,14 @@ class Browser:
             self._slots.release()
 
     @contextmanager
-    def _start(self, proxy: str, profile: str) -> Iterator[_Pipe]:
-        """A browser, killed with all its processes at the end."""
-        told = [f"--proxy-server={proxy}", f"--user-data-dir={profile}"]
-        told += ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
+    def _start(self, proxy: str, resolves: str) -> Iterator[_Pipe]:
+        """A browser with a profile of its own, killed with all its processes at the end."""
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+            told = [f"--proxy-server={proxy}", f"--host-resolver-rules={resolves}"]
+            yield from self._run(profile, told)
+
+    def _run(self, profile: str, told: list[str]) -> Iterator[_Pipe]:
+        told += [f"--user-data-dir={profile}"]
         told += [f"--user-agent={self._user_agent}"]
         if os.geteuid() == 0:  # the sandbox refuses root, which is given up instead
             shutil.chown(profile, "nobody")
@@ -188,8 +218,8 @@ def _close(*pipes: int) -> None:
         os.close(pipe)
 
 
-def _timed_out(url: str) -> ReadFailed:
-    fault = f"{host_of(url)}: the browser had no time to show this page."
+def _timed_out(name: str) -> ReadFailed:
+    fault = f"{name}: the browser had no time to show this page."
     return ReadFailed(fault, "Raise PAGE_TIMEOUT.", outcome="timeout")
 
 
@@ -203,7 +233,11 @@ class _Pipe:
 
     def send(self, message: dict[str, Any]) -> None:
         """Send a message; a browser that does not take it is broken. Raises OSError."""
-        os.write(self._write, json.dumps(message).encode() + b"\0")
+        data = json.dumps(message).encode() + b"\0"
+        while data:
+            if not select.select([], [self._write], [], EXIT_SECONDS)[1]:
+                raise OSError("the browser takes nothing")
+            data = data[os.write(self._write, data) :]
 
     def receive(self, until: float) -> dict[str, Any] | None:
         """The next message; None where there is none in time. Raises OSError and ValueError."""
@@ -239,38 +273,55 @@ def _memory_of(session: int) -> int:
 class _Tab:
     """One page in a browser, from its opening to its text."""
 
-    def __init__(self, pipe: _Pipe, url: str, end: float) -> None:
-        self._pipe, self._url, self._end = pipe, url, end
+    def __init__(self, pipe: _Pipe, name: str, end: float) -> None:
+        self._pipe, self._name, self._end = pipe, name, end
         self._count = 0
         self._session = ""
         self._open: set[str] = set()  # requests
         self._quiet_since = time.monotonic()
         self._has_loaded = False
 
-    def read(self) -> Rendered:
+    def read(self, url: str) -> Rendered:
         """Open the page and take what it shows. Raises ReadFailed, OSError, ValueError."""
-        target = self._call("Target.createTarget", url="about:blank")["targetId"]
-        self._session = self._call("Target.attachToTarget", targetId=target, flatten=True)[
-            "sessionId"
-        ]
-        self._call("Browser.setDownloadBehavior", behavior="deny")
+        self._attach()
         for domain in ("Page", "Network"):
             self._call(f"{domain}.enable")
         self._call("Page.addScriptToEvaluateOnNewDocument", source=HARDEN)
-        opened = self._call("Page.navigate", url=self._url)
+        opened = self._call("Page.navigate", url=url)
         if fault := opened.get("errorText"):
-            message = f"{host_of(self._url)}: the browser cannot open it ({fault})."
+            message = f"{self._name}: the browser cannot open it ({fault})."
             raise ReadFailed(message, outcome="unavailable")
         self._settle(SETTLE)
+        url, html = self._evaluate(READ)
+        with suppress(ReadFailed):  # a script that never returns: what was shown before counts
+            self._scroll()
+            url, html = self._evaluate(READ)
+        return Rendered(str(url), str(html)[:MAX_HTML])
+
+    def _attach(self) -> None:
+        """Begin to speak to an empty page."""
+        target = self._call("Target.createTarget", url="about:blank")["targetId"]
+        session = self._call("Target.attachToTarget", targetId=target, flatten=True)
+        self._session = session["sessionId"]
+        self._call("Browser.setDownloadBehavior", behavior="deny")
+
+    def print(self, html: str) -> bytes:
+        """The PDF of a page. Raises ReadFailed, OSError, ValueError."""
+        self._attach()
+        self._call("Emulation.setScriptExecutionDisabled", value=True)
+        frame = self._call("Page.getFrameTree")["frameTree"]["frame"]["id"]
+        self._call("Page.setDocumentContent", frameId=frame, html=html)
+        return base64.b64decode(self._call("Page.printToPDF", **PAPER)["data"])
+
+    def _scroll(self) -> None:
+        """Show the end of the page, which may load more of it. Raises ReadFailed."""
+        height = "document.documentElement.scrollHeight"
         for _ in range(SCROLLS):
-            height = "document.documentElement.scrollHeight"
             before = self._evaluate(height)
             self._evaluate(f"window.scrollTo(0, {height})")
             self._settle(SETTLE_AGAIN)
             if self._evaluate(height) == before:
                 break
-        url, html = self._evaluate(READ)
-        return Rendered(str(url), str(html)[:MAX_HTML])
 
     def _evaluate(self, expression: str) -> Any:
         found = self._call("Runtime.evaluate", expression=expression, returnByValue=True)
@@ -297,7 +348,7 @@ class _Tab:
             if found.get("id") == message["id"]:
                 return dict(found["result"])
             self._note(found)
-        raise _timed_out(self._url)
+        raise _timed_out(self._name)
 
     def _note(self, message: dict[str, Any]) -> None:
         """Take note of an event: of a request that began or ended, of the page that loaded."""

@@ -6,19 +6,20 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple, Protocol
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, NamedTuple
 
 from agent.documents import sniff
 from agent.errors import ReadFailed
 from agent.outside.http import parse_retry_after
 from agent.pages.guard import AddressGuard
 from agent.state import Outcome
+from agent.state.urls import host_of
 
 if TYPE_CHECKING:
     import httpx2
 
     from agent.pages.network import PageTransport
+    from agent.pages.robots import RobotsRules
 
 MAX_REDIRECTS = 5
 MAX_PAGES_PER_HOST = 2  # at once: polite, and enough for the three pages that a query reads
@@ -53,16 +54,6 @@ class FetchedBody(NamedTuple):
     is_truncated: bool  # `data` is the beginning of a longer body
 
 
-class ReadPolicy(Protocol):
-    """Whether a URL may be read: checked before the request, and again before the body is used."""
-
-    def check_before_request(self, url: str) -> None:
-        """Raises ReadFailed if the URL is known not to be allowed. Does not wait."""
-
-    def check_before_use(self, url: str, seconds: float) -> None:
-        """Raises ReadFailed if the URL is not allowed. Waits at most about `seconds`."""
-
-
 class Downloader:
     """Downloads pages until it is closed. Can be used from many threads at once."""
 
@@ -84,12 +75,12 @@ class Downloader:
         self._is_closed = False
 
     def get(
-        self, url: str, limits: DownloadLimits, policy: ReadPolicy | None = None
+        self, url: str, limits: DownloadLimits, rules: RobotsRules | None = None
     ) -> FetchedBody:
         """The body at a URL, after at most five redirects. Raises ReadFailed.
 
-        With a `policy` the number of pages at once per host is limited too. A robots.txt is
-        fetched without a policy.
+        With `rules` the number of pages at once per host is limited too. A robots.txt is
+        fetched without any.
         """
         self._guard.check_url(url)
         import httpx2
@@ -99,8 +90,8 @@ class Downloader:
         cookies = httpx2.Cookies()  # of this read only: some sites redirect until one is sent back
         first_host = host_of(url)
         for _ in range(MAX_REDIRECTS + 1):
-            with _translate_errors(host_of(url)), self._limit_host(url, policy, transport):
-                result = self._request(url, cookies, limits, policy)
+            with _translate_errors(host_of(url)), self._limit_host(url, rules, transport):
+                result = self._request(url, cookies, limits, rules)
             if isinstance(result, FetchedBody):
                 return result
             url = result
@@ -162,10 +153,10 @@ class Downloader:
 
     @contextmanager
     def _limit_host(
-        self, url: str, policy: ReadPolicy | None, transport: PageTransport
+        self, url: str, rules: RobotsRules | None, transport: PageTransport
     ) -> Iterator[None]:
         """Wait until fewer than MAX_PAGES_PER_HOST pages of the host are being downloaded."""
-        if policy is None:
+        if rules is None:
             yield
             return
         host = host_of(url)
@@ -181,16 +172,16 @@ class Downloader:
             semaphore.release()
 
     def _request(
-        self, url: str, cookies: httpx2.Cookies, limits: DownloadLimits, policy: ReadPolicy | None
+        self, url: str, cookies: httpx2.Cookies, limits: DownloadLimits, rules: RobotsRules | None
     ) -> FetchedBody | str:
         """Make one request: the body at a URL, or the URL that it redirects to."""
-        if policy is not None:
-            policy.check_before_request(url)
+        if rules is not None:
+            rules.check_before_request(url)
         transport = self.open_transport()
         response = _send_request(transport, url, self._headers, cookies)
         try:
-            if policy is not None:
-                policy.check_before_use(url, transport.deadline.remaining())
+            if rules is not None:
+                rules.check_before_use(url, transport.deadline.remaining())
             if response.status_code in REDIRECT_STATUSES and "location" in response.headers:
                 return _join_location(response)
             self._check_status(response)
@@ -209,13 +200,14 @@ class Downloader:
         retry_after = response.headers.get("retry-after")
         raise ReadFailed(
             f"{host}: {_EXPLANATIONS.get(outcome, 'it refused')} (HTTP {status}).",
-            COPY if outcome == "not_found" else "",
+            COPY if outcome in COPIED else "",
             outcome=outcome,
             retry_after=parse_retry_after(retry_after, self._now().timestamp()),
         )
 
 
 COPY = "Perhaps there is an archived copy: --archive reads that."
+COPIED: frozenset[Outcome] = frozenset({"not_found", "blocked", "unavailable"})
 _EXPLANATIONS: dict[Outcome, str] = {
     "blocked": "it does not let programs read this page",
     "not_found": "there is no such page",
@@ -319,11 +311,3 @@ def _to_read_failed(host: str, error: httpx2.NetworkError) -> ReadFailed:
     causes = {"ConnectError": "no connection", "ReadError": "it cut the connection"}
     cause = causes.get(type(error).__name__, "the connection failed")
     return ReadFailed(f"{host}: {cause} ({str(error)[:80]}).", outcome="unavailable")
-
-
-def host_of(url: str) -> str:
-    """The host of a URL, for messages; the URL's first 100 characters where it has none."""
-    try:
-        return urlsplit(url).hostname or url[:100]
-    except ValueError:
-        return url[:100]

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple
-from urllib.parse import urlsplit
 
 from agent import USER_AGENT
 from agent.documents.body_reader import BodyReader
 from agent.documents.body_text import TEXT, Body, BodyText, UnreadablePage
 from agent.documents.html.walls import WALLS
 from agent.errors import ReadFailed
+from agent.outside import run_with_timeout
 from agent.pages.browser import REMEDY as BROWSER_REMEDY
 from agent.pages.browser import Browser, find_browser
-from agent.pages.download import Downloader, DownloadLimits, FetchedBody, host_of
+from agent.pages.download import Downloader, DownloadLimits, FetchedBody
 from agent.pages.guard import AddressGuard
+from agent.pages.relay import GuardedRelay
 from agent.pages.robots import ROBOTS_MAX_BYTES, ROBOTS_TIMEOUT, RobotsRules
+from agent.pages.sites import find_site
 from agent.state import Page
 from agent.state.clock import format_utc
+from agent.state.json_data import InvalidJson
 from agent.state.places import to_places
+from agent.state.urls import host_of
 
 BrowserUse = Literal["auto", "always", "never"]
 PLAIN_TEXT = "text/plain; charset=utf-8"
@@ -66,14 +73,15 @@ class PageReader:
         """
         self._limits = DownloadLimits(timeout, max_bytes)
         self._now = now
-        guard = guard or AddressGuard(allow_private=allow_private_network)
-        self._downloader = Downloader(guard, user_agent, now, through_proxy=through_proxy)
-        rules = RobotsRules(self._fetch_robots_txt, user_agent.split("/")[0])
-        self._policy = _RobotsPolicy(rules if respect_robots else None)
+        self._guard = guard or AddressGuard(allow_private=allow_private_network)
+        self._downloader = Downloader(self._guard, user_agent, now, through_proxy=through_proxy)
+        fetch_rules = self._fetch_robots_txt if respect_robots else None
+        self._rules = RobotsRules(fetch_rules, user_agent.split("/")[0])
         self._bodies = BodyReader()
         self._browser_use = browser
         program = find_browser(browser_path) if browser != "never" else None
-        self._browser = Browser(program, guard, user_agent) if program else None
+        self._make_relay = partial(GuardedRelay, self._guard, through_proxy=through_proxy)
+        self._browser = Browser(program, user_agent) if program else None
 
     def __call__(self, url: str) -> Page:
         """The page that `load` reads. Raises ReadFailed."""
@@ -87,7 +95,9 @@ class PageReader:
         where the server names it), `timeout`, `unavailable`, `empty`, `unsupported`, `invalid`,
         `rejected`.
         """
-        body = self._downloader.get(url.strip(), self._limits, self._policy)
+        if form := self._load_form(url.strip()):
+            return form
+        body = self._downloader.get(url.strip(), self._limits, self._rules)
         if self._browser_use == "always" and self._browser and _is_html(body):
             body = self._render(body.url, self._browser)
         try:
@@ -101,9 +111,26 @@ class PageReader:
             read = self._extract_text(body)
         return body.url, read.title or host_of(body.url), read
 
+    def _load_form(self, url: str) -> tuple[str, str, BodyText] | None:
+        """What a site gives to programs instead of a page; None where it gives nothing."""
+        read_site = find_site(url)
+        end = time.monotonic() + self._limits.timeout
+
+        def get(address: str, is_page: bool) -> FetchedBody:
+            limits = self._limits._replace(timeout=max(0.1, end - time.monotonic()))
+            return self._downloader.get(address, limits, self._rules if is_page else RobotsRules())
+
+        with suppress(ReadFailed, UnreadablePage, InvalidJson):
+            if read_site:
+                form = read_site(get)
+                read = self._bodies.read(form.body)
+                read = read._replace(not_read=((TEXT, 1, form.note),)) if form.note else read
+                return url.partition("#")[0], form.title or read.title or host_of(url), read
+        return None
+
     def _render(self, url: str, browser: Browser) -> FetchedBody:
         """What a browser shows of a page, where its scripts left it. Raises ReadFailed."""
-        shown = browser.render(url, self._limits.timeout)
+        shown = browser.render(url, self._limits.timeout, self._make_relay)
         self.check(shown.url)
         html = shown.html.encode("utf-8", "replace")[: self._limits.max_bytes]
         where = shown.url.partition("#")[0]
@@ -112,7 +139,14 @@ class PageReader:
     def check(self, url: str) -> None:
         """Raise ReadFailed for an address that may not be read, by the guard or by robots.txt."""
         self._downloader.check_address(url, self._limits.timeout)
-        self._policy.check_before_use(url, ROBOTS_TIMEOUT)
+        self._rules.check_before_use(url, ROBOTS_TIMEOUT)
+
+    def check_public(self, url: str) -> None:
+        """Raise ReadFailed for an address that nobody else may be told of: not a public one."""
+        try:
+            run_with_timeout(self._limits.timeout, lambda: self._guard.check_public(url))
+        except TimeoutError:
+            raise ReadFailed(f"{host_of(url)}: no answer from DNS.", outcome="timeout") from None
 
     def read_given(self, given: GivenText) -> Page:
         """A page by the text that a search service gave, where the page itself may be read.
@@ -126,9 +160,13 @@ class PageReader:
 
     def build(self, url: str, title: str, data: bytes, content_type: str) -> Page:
         """A page of bytes that came from elsewhere than its address. Raises ReadFailed."""
-        # without the URL: what its end says of the format is not true of this text
-        read = self._extract_text(FetchedBody("", content_type, data, is_truncated=False))
+        read = self.extract(data, content_type)
         return self._build_page(url, title or read.title or host_of(url), read)
+
+    def extract(self, data: bytes, content_type: str) -> BodyText:
+        """The text of bytes that came from elsewhere than from an address. Raises ReadFailed."""
+        # without the URL: what its end says of the format is not true of this text
+        return self._extract_text(FetchedBody("", content_type, data, is_truncated=False))
 
     def _build_page(self, url: str, title: str, read: BodyText) -> Page:
         return Page.from_text(
@@ -191,33 +229,3 @@ def _needs_scripts(error: ReadFailed, body: FetchedBody) -> bool:
     if WALLS["javascript"].reason in error.message:
         return True
     return error.outcome == "empty" and _is_html(body) and b"<script" in body.data.lower()
-
-
-class _RobotsPolicy:
-    """Applies robots.txt, which is fetched while the page is, so that it adds no time.
-
-    Without `rules` everything is allowed.
-    """
-
-    def __init__(self, rules: RobotsRules | None) -> None:
-        self._rules = rules
-
-    def check_before_request(self, url: str) -> None:
-        """Start to fetch the rules. Raises ReadFailed if they are known and disallow the page."""
-        if self._rules is not None and self._rules.prefetch(_origin_of(url)).done():
-            self.check_before_use(url, 0)
-
-    def check_before_use(self, url: str, seconds: float) -> None:
-        """Raises ReadFailed if robots.txt disallows the page."""
-        if self._rules is not None and not self._rules.is_allowed(_origin_of(url), url, seconds):
-            raise ReadFailed(
-                f"{host_of(url)}: its robots.txt disallows this page.",
-                "Open it yourself, or set RESPECT_ROBOTS=0 if you have the site's consent.",
-                outcome="blocked",
-            )
-
-
-def _origin_of(url: str) -> str:
-    """Scheme, host and port of a URL, without credentials."""
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"

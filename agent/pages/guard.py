@@ -33,6 +33,9 @@ SPECIAL_PURPOSE_V6 = tuple(
     ipaddress.IPv6Network(block) for block in "2001::/23 2001:db8::/32 2002::/16 3fff::/20".split()
 )
 
+#: The last parts of names that no public DNS has: RFC 6762 and 8375, ICANN's `internal`, habits.
+PRIVATE_NAMES = frozenset("local internal intranet private corp home lan arpa localdomain".split())
+
 _DOTS = re.compile("[\u3002\uff0e\uff61]")  # that international names are written with
 
 REMEDY = "Set ALLOW_PRIVATE_NETWORK=1 to read pages of your own network."
@@ -69,6 +72,12 @@ def is_local_name(host: str) -> bool:
     """Whether a host name means this machine, whatever DNS answers (RFC 6761)."""
     name = host.rstrip(".").lower()
     return name == "localhost" or name.endswith((".localhost", ".localdomain"))
+
+
+def may_be_public(host: str) -> bool:
+    """Whether a name that has no address could be one of the public internet."""
+    name = host.rstrip(".").lower()
+    return "." in name and name.rpartition(".")[2] not in PRIVATE_NAMES
 
 
 def parse_literal(host: str) -> Address | None:
@@ -139,6 +148,22 @@ class AddressGuard:
         is_allowed = (str(address), port or default_port) in self._allowed
         if address is not None and not is_allowed and not is_public_address(address):
             raise _build_refusal(host, "it is not on the public internet", REMEDY)
+
+    def check_public(self, url: str) -> None:
+        """Raise ReadFailed for an address that others may not be told of: not a public one.
+
+        Private ones are refused even where they may be read. Where they may, so is a name without
+        an address: it may be one of an intranet that is away.
+        """
+        strict = AddressGuard(allowed=self._allowed, resolver=self._resolve)
+        strict.check_url(url)
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+        try:
+            strict.resolve_and_check(host, parts.port or DEFAULT_PORTS[parts.scheme])
+        except (OSError, UnicodeError):
+            if self._allow_private or not may_be_public(host):
+                raise _build_refusal(host, "others are told of public addresses only") from None
 
     def resolve_and_check(self, host: str, port: int) -> list[str]:
         """The IP addresses of a host name, all of which may be connected to.

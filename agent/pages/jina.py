@@ -12,7 +12,7 @@ from agent.state import Page
 class JinaReader:
     """Format: https://github.com/jina-ai/reader, `x-respond-with: html`. It sees each address.
 
-    Addresses and robots.txt are checked first, as if the page was fetched.
+    Only public addresses are sent, and none that robots.txt forbids.
     """
 
     name = "jina"
@@ -36,6 +36,16 @@ class JinaReader:
 
     def read(self, url: str) -> Page:
         """The page by the text that Jina gives. Raises ReadFailed."""
+        self._reader.check_public(url)
         self._reader.check(url)
-        data = self._endpoint.fetch("/", headers=self._headers, body={"url": url})
+        data = self._fetch(url)
         return self._reader.build(url, "", data, HTML).model_copy(update={"text_from": self.name})
+
+    def probe(self) -> str:
+        """That it answers, and how much it may be asked. Raises ReadFailed."""
+        self._fetch("https://example.com/")
+        few = "" if self._endpoint.secret else ", 20 a minute: JINA_API_KEY is not set"
+        return f"answers: it reads pages that refuse{few}"
+
+    def _fetch(self, url: str) -> bytes:
+        return self._endpoint.fetch("/", headers=self._headers, body={"url": url})

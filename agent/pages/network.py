@@ -21,7 +21,9 @@ import httpx2
 from agent.errors import ReadFailed
 from agent.outside import run_with_timeout
 from agent.outside.tls import load_tls_context
+from agent.pages.download import COPY
 from agent.pages.guard import DEFAULT_PORTS, AddressGuard
+from agent.pages.proxies import bypasses_proxy, load_proxies
 
 MAX_ADDRESSES = 4  # IP addresses of one name that are tried, each with a share of the time
 
@@ -142,7 +144,7 @@ class GuardedBackend(httpcore2.NetworkBackend):
         except (OSError, UnicodeError):
             raise ReadFailed(
                 f"{host}: no such host, or no network.",
-                "Check the address and the network.",
+                f"Check the address and the network. {COPY}",
                 outcome="unavailable",
             ) from None
 
@@ -179,7 +181,7 @@ class PageTransport(httpx2.BaseTransport):
         self._direct = self._build_transport(None, self._direct_backend)
         self._proxied = {
             scheme: self._build_transport(proxy, self._proxy_backend)
-            for scheme, proxy in (_load_proxies() if through_proxy else {}).items()
+            for scheme, proxy in (load_proxies() if through_proxy else {}).items()
         }
 
     def _build_transport(self, proxy: str | None, backend: GuardedBackend) -> httpx2.HTTPTransport:
@@ -193,7 +195,7 @@ class PageTransport(httpx2.BaseTransport):
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """The response, its body still unread. Raises httpx2's errors and ReadFailed."""
         proxied = self._proxied.get(request.url.scheme)
-        if proxied is None or _bypasses_proxy(request.url.host):
+        if proxied is None or bypasses_proxy(request.url.host):
             return self._direct.handle_request(request)
         return proxied.handle_request(request)
 
@@ -203,7 +205,7 @@ class PageTransport(httpx2.BaseTransport):
         Of a host that a proxy resolves, only the proxy can tell.
         """
         address = httpx2.URL(url)
-        if address.scheme not in self._proxied or _bypasses_proxy(address.host):
+        if address.scheme not in self._proxied or bypasses_proxy(address.host):
             port = address.port or DEFAULT_PORTS[address.scheme]
             self._direct_backend.resolve(address.host, port)
 
@@ -213,19 +215,3 @@ class PageTransport(httpx2.BaseTransport):
             backend.close()
         for transport in (self._direct, *self._proxied.values()):
             transport.close()
-
-
-def _load_proxies() -> dict[str, str]:
-    """The proxy of each scheme, from the environment or the system, as curl and requests do."""
-    from urllib.request import getproxies
-
-    settings = getproxies()
-    proxies = {scheme: settings.get(scheme) or settings.get("all") for scheme in ("http", "https")}
-    return {s: p if "://" in p else f"http://{p}" for s, p in proxies.items() if p}
-
-
-def _bypasses_proxy(host: str) -> bool:
-    """Whether `no_proxy`, or the system's setting, excludes a host."""
-    from urllib.request import proxy_bypass
-
-    return bool(proxy_bypass(host))

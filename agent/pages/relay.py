@@ -1,20 +1,23 @@
 """The only way out of the browser: a proxy on loopback that connects to what the guard allows.
 
 The browser resolves no name itself and reaches nothing but this proxy, so redirects, frames, web
-sockets, beacons and names that change their address all come by here.
+sockets, beacons and names that change their address all come by here. Where pages are fetched
+through a proxy of the environment, so is what the browser asks for.
 """
 
 from __future__ import annotations
 
+import base64
 import select
 import socket
 import threading
 from contextlib import suppress
 from socketserver import StreamRequestHandler, ThreadingTCPServer
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from agent.errors import ReadFailed
 from agent.pages.guard import DEFAULT_PORTS, AddressGuard
+from agent.pages.proxies import bypasses_proxy, load_proxies
 
 MAX_HEAD = 65_536  # bytes of a request's head
 MAX_BYTES = 40_000_000  # that a page with all its parts may load
@@ -29,9 +32,10 @@ class GuardedRelay(ThreadingTCPServer):
     daemon_threads = True
     block_on_close = False  # a thread that waits ends with its connection
 
-    def __init__(self, guard: AddressGuard) -> None:
+    def __init__(self, guard: AddressGuard, *, through_proxy: bool = False) -> None:
         super().__init__(("127.0.0.1", 0), _Relayed)
         self._guard = guard
+        self._proxies = load_proxies() if through_proxy else {}
         self._lock = threading.Lock()
         self._bytes_left, self._connections_left = MAX_BYTES, MAX_CONNECTIONS
         threading.Thread(target=self.serve_forever, args=(0.1,), daemon=True).start()
@@ -41,13 +45,30 @@ class GuardedRelay(ThreadingTCPServer):
         """The address of the proxy."""
         return f"http://127.0.0.1:{self.server_address[1]}"
 
+    def find_proxy(self, url: str) -> SplitResult | None:
+        """The proxy for a URL; None where its host is connected to. Raises ReadFailed.
+
+        Raises ValueError for what is no URL.
+        """
+        parts = urlsplit(url)
+        told = self._proxies.get(parts.scheme)
+        if not told or bypasses_proxy(parts.hostname or ""):
+            return None
+        proxy = urlsplit(told)
+        if proxy.scheme != "http" or not proxy.hostname:
+            fault = f"{parts.hostname}: the browser goes through proxies of http alone."
+            raise ReadFailed(fault, "Turn it off with --browser never.", outcome="unsupported")
+        return proxy
+
     def connect(self, url: str) -> socket.socket:
-        """A connection to the host of a URL. Raises ReadFailed and OSError."""
+        """A connection to the host of a URL, or to its proxy. Raises ReadFailed and OSError."""
         with self._lock:
             self._connections_left -= 1
             if self._connections_left < 0:
                 raise ReadFailed("the page makes too many connections.", outcome="forbidden")
         self._guard.check_url(url)
+        if proxy := self.find_proxy(url):
+            return socket.create_connection((proxy.hostname or "", proxy.port or 80), WAIT)
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port or DEFAULT_PORTS[parts.scheme]
         address = self._guard.resolve_and_check(host, port)[0]
@@ -82,19 +103,20 @@ class _Relayed(StreamRequestHandler):
             return
         method, target, version = words
         is_tunnel = method == "CONNECT"
+        url = f"https://{target}/" if is_tunnel else target
         try:
-            outside = self.server.connect(f"https://{target}/" if is_tunnel else target)
-        except (ReadFailed, OSError, UnicodeError):
+            proxy = self.server.find_proxy(url)
+            outside = self.server.connect(url)
+        except (ReadFailed, OSError, ValueError):
             self.wfile.write(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
             return
         with outside:
-            if is_tunnel:
+            if is_tunnel and not proxy:
                 self.wfile.write(b"HTTP/1.1 200 Connected\r\n\r\n")
             else:
-                parts = urlsplit(target)
-                path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-                outside.sendall(f"{method} {path} {version}\r\n".encode("latin-1"))
-                outside.sendall(_close_after(fields))
+                asked = target if proxy else _cut_path(target)
+                outside.sendall(f"{method} {asked} {version}\r\n".encode("latin-1"))
+                outside.sendall(_write_fields(fields, proxy, is_tunnel=is_tunnel))
             self._relay(outside, is_tunnel=is_tunnel)
 
     def _read_head(self) -> bytes:
@@ -127,11 +149,22 @@ class _Relayed(StreamRequestHandler):
                     other[one].sendall(data)
 
 
-def _close_after(fields: bytes) -> bytes:
-    """The fields of a request, with which the server closes the connection after its answer."""
-    kept = [
-        line
-        for line in fields.rstrip(b"\r\n").split(b"\r\n")
-        if not line.lower().startswith((b"proxy-", b"connection:", b"keep-alive:"))
-    ]
-    return b"\r\n".join((*kept, b"Connection: close")) + b"\r\n\r\n"
+def _cut_path(url: str) -> str:
+    """Path and query of an address."""
+    parts = urlsplit(url)
+    return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+
+
+def _write_fields(fields: bytes, proxy: SplitResult | None, *, is_tunnel: bool) -> bytes:
+    """The fields of a request, with the proxy's password where it has one.
+
+    Outside a tunnel the server closes the connection after its answer.
+    """
+    dropped = (b"proxy-",) if is_tunnel else (b"proxy-", b"connection:", b"keep-alive:")
+    lines = fields.rstrip(b"\r\n").split(b"\r\n")
+    kept = [line for line in lines if line and not line.lower().startswith(dropped)]
+    kept += [] if is_tunnel else [b"Connection: close"]
+    if proxy and proxy.username:
+        user = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
+        kept.append(b"Proxy-Authorization: Basic " + base64.b64encode(user.encode()))
+    return b"\r\n".join(kept) + b"\r\n\r\n"

@@ -5,9 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from urllib.parse import urlsplit
 
 from agent.errors import ReadFailed
 from agent.outside import spawn
+from agent.state.urls import host_of
 
 ROBOTS_TIMEOUT = 3.0  # seconds; robots.txt is fetched while the page is
 ROBOTS_MAX_BYTES = 512_000  # RFC 9309 asks for at least 500 KiB
@@ -22,48 +24,66 @@ UrlFilter = Callable[[str], bool]
 
 
 class RobotsRules:
-    """The rules of each origin's robots.txt, fetched once for each origin.
+    """The rules of each origin's robots.txt, fetched once for each, while a page of it is.
 
     A robots.txt that cannot be fetched (5xx, time-out, broken connection), or is hostile, allows
     every page. RFC 9309 tells crawlers to stay away in that case, but this program reads one to
     three pages on a person's request, and where a server is down the page itself fails.
-    `Crawl-delay` is ignored for the same reason.
+    `Crawl-delay` is ignored for the same reason. Without `fetch` everything is allowed.
     """
 
-    def __init__(self, fetch: FetchRobots, user_agent: str) -> None:
+    def __init__(self, fetch: FetchRobots | None = None, user_agent: str = "") -> None:
         self._fetch = fetch
         self._user_agent = user_agent
         self._filters: dict[str, Future[UrlFilter]] = {}
         self._lock = threading.Lock()
 
-    def prefetch(self, origin: str) -> Future[UrlFilter]:
-        """Start to fetch an origin's rules, without waiting for them."""
-        with self._lock:
-            if origin not in self._filters:
-                self._filters[origin] = spawn(lambda: self._load_filter(origin))
-            return self._filters[origin]
+    def check_before_request(self, url: str) -> None:
+        """Start to fetch the rules. Raises ReadFailed if they are known and disallow the page."""
+        if self._fetch and self._prefetch(_origin_of(url), self._fetch).done():
+            self.check_before_use(url, 0)
 
-    def is_allowed(self, origin: str, url: str, seconds: float) -> bool:
-        """Whether a page may be read.
+    def check_before_use(self, url: str, seconds: float) -> None:
+        """Raise ReadFailed if robots.txt disallows a page.
 
         Waits for the rules at most `seconds`, and at most half a second over the time-out. A page
         is allowed if they have not arrived by then.
         """
+        if self._fetch is None:
+            return
         try:
-            is_url_allowed = self.prefetch(origin).result(min(seconds, ROBOTS_TIMEOUT + 0.5))
+            rules = self._prefetch(_origin_of(url), self._fetch)
+            is_allowed = rules.result(min(seconds, ROBOTS_TIMEOUT + 0.5))(url)
         except TimeoutError:
-            return True
-        return is_url_allowed(url)
+            return
+        if not is_allowed:
+            raise ReadFailed(
+                f"{host_of(url)}: its robots.txt disallows this page.",
+                "Open it yourself, or set RESPECT_ROBOTS=0 if you have the site's consent.",
+                outcome="blocked",
+            )
 
-    def _load_filter(self, origin: str) -> UrlFilter:
+    def _prefetch(self, origin: str, fetch: FetchRobots) -> Future[UrlFilter]:
+        with self._lock:
+            if origin not in self._filters:
+                self._filters[origin] = spawn(lambda: self._load_filter(origin, fetch))
+            return self._filters[origin]
+
+    def _load_filter(self, origin: str, fetch: FetchRobots) -> UrlFilter:
         from protego import Protego
 
         try:
-            text = self._fetch(origin).decode("utf-8", "replace")
+            text = fetch(origin).decode("utf-8", "replace")
         except ReadFailed:
             text = ""
         rules = Protego.parse(text if _count_rules(text) <= MAX_RULES else "")
         return lambda url: bool(rules.can_fetch(url, self._user_agent))
+
+
+def _origin_of(url: str) -> str:
+    """Scheme, host and port of a URL, without credentials."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
 
 def _count_rules(text: str) -> int:

@@ -6,17 +6,19 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from agent.errors import ReadFailed
-from agent.pages.download import host_of
+from agent.pages.download import COPY
 from agent.state import Attempt, Outcome, Page
+from agent.state.urls import host_of
 
 #: How a page says no to programs, and how it is lost: neither is a refusal of ours.
 REFUSED: frozenset[Outcome] = frozenset({"blocked", "rate_limited"})
 LOST: frozenset[Outcome] = REFUSED.union(
     ("not_found", "unavailable", "timeout", "rejected", "empty", "invalid")
 )
+ANY: frozenset[Outcome] = frozenset(get_args(Outcome))
 
 
 class StandIn(NamedTuple):
@@ -29,16 +31,20 @@ class StandIn(NamedTuple):
 
 @dataclass(frozen=True)
 class StandIns:
-    """Reads a page, else what stands in for it: the first that can. All tries are told."""
+    """Reads a page, else what stands in for it: the first that can. All tries are told.
+
+    `name`: of the first way; "" for the host of the page.
+    """
 
     read: Callable[[str], Page]
     others: tuple[StandIn, ...]
+    name: str = ""
 
     def __call__(self, url: str) -> Page:
         """The page, with the tries before it. Raises ReadFailed as the page itself does."""
         tried: list[Attempt] = []
         try:
-            return _try(host_of(url), self.read, url, tried)
+            return _try(self.name or host_of(url), self.read, url, tried)
         except ReadFailed as error:
             for one in self.others:
                 if error.outcome in one.outcomes:
@@ -48,18 +54,22 @@ class StandIns:
                         continue
                     return page.model_copy(update={"attempts": tuple(tried)})
             error.attempts = tuple(tried)
+            if LOST in (one.outcomes for one in self.others):  # an archive was asked
+                error.remedy = error.remedy.replace(COPY, "").strip()
             raise
 
 
 def _try(name: str, read: Callable[[str], Page], url: str, tried: list[Attempt]) -> Page:
-    """Read by one way, and note how that went. Raises ReadFailed."""
+    """Read by one way, and note how that went, or what it tells itself. Raises ReadFailed."""
     began = time.monotonic()
     note = partial(Attempt, what="page", provider=name)
     try:
         page = read(url)
     except ReadFailed as error:
         told = {"outcome": error.outcome, "detail": error.message, "remedy": error.remedy}
-        tried.append(note(**told, seconds=round(time.monotonic() - began, 3)))
+        own = note(**told, seconds=round(time.monotonic() - began, 3))
+        tried.extend(error.attempts or (own,))
         raise
-    tried.append(note(outcome="ok", detail=url, seconds=round(time.monotonic() - began, 3)))
+    own = note(outcome="ok", detail=url, seconds=round(time.monotonic() - began, 3))
+    tried.extend(page.attempts or (own,))
     return page

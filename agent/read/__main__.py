@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -24,24 +24,27 @@ EPILOG = """\b
 Examples:
   python -m agent.read report.docx
   python -m agent.read https://example.org/ --format json | jq .not_read
+  python -m agent.read --mcp 'uvx notes-server' mcp://notes-server/fetch/17
 """
 
 
 @shell.door_command("agent.read", EPILOG)
 @click.argument("source", metavar="FILE|URL")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), help="[default: by stdout]")
-@shell.options("browser trust-env")
-def command(source: str, form: str | None, page_browser: str | None, trust_env: bool | None) -> int:
+@shell.options("browser mcp trust-env")
+def command(source: str, form: str | None, **options: Any) -> int:
     """Print what is read of a file or a web page: JSON in a pipe, text on a terminal.
+
+    An address that begins with mcp: is read at the MCP server that it names.
 
     "not_read" is what was seen of it and not read, how much, and why. Exit status: 0 it was read,
     2 wrong usage, 4 it could not be read.
     """
     from agent.errors import ReadFailed
 
-    is_page = source.startswith(("http://", "https://"))
+    is_page = source.startswith(("http://", "https://", "mcp:"))
     try:
-        read = _read_page(source, page_browser, trust_env) if is_page else _read_file(Path(source))
+        read = _read_page(source, options) if is_page else _read_file(Path(source))
     except ReadFailed as error:
         shell.fail_in_lines(error)
         return UNREADABLE
@@ -77,15 +80,20 @@ def _read_file(file: Path) -> Json:
     return _describe(found.title or file.stem, found)
 
 
-def _read_page(url: str, browser: str | None, trust_env: bool | None) -> Json:
+def _read_page(url: str, options: dict[str, Any]) -> Json:
     """Raises ReadFailed."""
     from agent.run.sources import open_page_reader
-    from agent.settings import load_settings
+    from agent.search.mcp.source import load_place
+    from agent.settings import load_options
 
-    settings = load_settings(trust_env=trust_env, page_browser=browser)
+    settings = load_options(options)
     with closing(open_page_reader(settings)) as reader:
-        _, title, read = reader.load(url)
-    return _describe(title, read)
+        if not url.startswith("mcp:"):
+            _, title, read = reader.load(url)
+            return _describe(title, read)
+        row = load_place(settings, url)
+        read = reader.extract(row.body, row.media_type)
+    return _describe(row.title or read.title or url, read)
 
 
 def _describe(title: str, read: BodyText) -> Json:
@@ -108,10 +116,5 @@ def _render_text(read: Json) -> str:
     return "\n".join([*head, *filter(None, parts), *(["", *lost] if lost else [])]) + "\n"
 
 
-def main() -> None:
-    """Run the command and end the process."""
-    shell.run_and_exit(command)
-
-
 if __name__ == "__main__":
-    main()
+    shell.run_and_exit(command)

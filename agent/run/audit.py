@@ -16,7 +16,9 @@ from pydantic import BaseModel, ValidationError
 from agent.answer import Answer, Citation, SlotAnswer, answer_validator
 from agent.answer.addresses import CorpusAddresses
 from agent.answer.check import CheckResult, build_check_result
+from agent.answer.dated import find_series, find_timeline
 from agent.answer.formats import report_to_markdown
+from agent.answer.phrases import all_claims
 from agent.checking.bench import shown_text, value_claim
 from agent.checking.rules import (
     FAILING,
@@ -135,6 +137,7 @@ def _find_failures(answer: Answer, evidence: JournalEvidence) -> Iterator[Failur
     yield from _check_markers(answer)
     yield from _check_claims(answer, evidence)
     yield from _check_report(answer, evidence)
+    yield from _check_times(answer)
     yield from _check_slots(answer, evidence)
     yield from _check_data(answer, evidence)
 
@@ -225,6 +228,15 @@ def _claim_groups(answer: Answer) -> dict[str, tuple[Claim, ...]]:
 
 def _cited_by(claim: Claim, answer: Answer) -> list[Citation]:
     return [citation for citation in answer.citations if citation.id in claim.citations]
+
+
+def _check_times(answer: Answer) -> Iterator[Failure]:
+    """What is drawn or put in order must be what the claims and slots say; it may be absent."""
+    if answer.series and answer.series != tuple(find_series(all_claims(answer), answer.slots)):
+        yield "series", "it is not what the claims and slots of the answer say"
+    for i, section in enumerate(answer.report.sections if answer.report else ()):
+        if section.timeline and section.timeline != find_timeline(section.sentences):
+            yield f"report.sections[{i}].timeline", "it is not what the sentences say"
 
 
 def _check_report(answer: Answer, evidence: JournalEvidence) -> Iterator[Failure]:

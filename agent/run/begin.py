@@ -23,6 +23,8 @@ from agent.outside.recording import (
     read_header,
     read_journal,
 )
+from agent.run.edit import Edit, edit_run, open_edited
+from agent.run.end_webhook import check_run_webhook
 from agent.run.follow import describe_parent, find_chain
 from agent.run.loop import Run
 from agent.run.models import make_models
@@ -75,8 +77,6 @@ def research(
     """
     data_model = _take_data_model(overrides)
     settings = replace_settings(settings, overrides) if settings else load_settings(**overrides)
-    if settings.replay and settings.follow:
-        raise UsageError("--replay and --follow were both given.", "A replay needs no other run.")
     if settings.replay:
         return _replay(topic, settings, data_model)
     path = journal_path(settings, settings.resume or new_run_name())
@@ -86,10 +86,14 @@ def research(
         settings = _restore_settings(topic, settings, header)
         _require_same_parent(settings, header)
     else:
-        header = _make_header(path, clean_topic(topic), settings)
-        settings = settings.model_copy(update={"strategy": header["settings"]["strategy"]})
+        edit = Edit(topic, settings, {})
+        if settings.edit:
+            edit = edit_run(topic, settings, journal_path(settings, settings.edit))
+        header = _make_header(path, clean_topic(edit.topic), edit.settings) | edit.header
+        settings = edit.settings.model_copy(update={"strategy": header["settings"]["strategy"]})
     settings = settings.model_copy(update={"search": _who_is_asked(settings, header)})
     slots = requested_slots(settings)
+    check_run_webhook(settings)
     rate_limiter = RateLimiter(resources.limits if resources else open_rate_limits(settings))
     models = resources.models if resources else make_models(settings)
     corpus = resources.corpus if resources else None
@@ -104,6 +108,7 @@ def research(
         journal = Journal.resume(path, header, retry_failed=settings.retry_failed)
     else:
         journal = Journal.begin(path, header)
+    journal.take_from(open_edited(header, path.parent))
     parts = make_parts(settings, journal, models, sources, rate_limiter)
     return Run(parts, slots, data_model)
 
@@ -123,13 +128,13 @@ def _take_data_model(overrides: dict[str, Any]) -> type[BaseModel] | None:
 
 
 def _require_same_parent(settings: Settings, header: Json) -> None:
-    """Raises UsageError where a run that goes on is to follow another run than it began with."""
-    if not settings.follow:
-        return
-    named = journal_path(settings, settings.follow)
-    if has_header(named) and get_path(header, "parent", "run") != read_header(named).run:
-        fault = f"The run that goes on does not follow {settings.follow}."
-        raise UsageError(fault, "Leave out --follow, or give this run another name.")
+    """Raises UsageError where a run that goes on is to follow or edit another than before."""
+    for name, field in (("follow", "parent"), ("edit", "edit")):
+        told = getattr(settings, name)
+        named = journal_path(settings, told) if told else None
+        if named and has_header(named) and get_path(header, field, "run") != read_header(named).run:
+            fault = f"The run that goes on does not {name} {told}."
+            raise UsageError(fault, f"Leave out --{name}, or give this run another name.")
 
 
 def _add_parent(sources: Sources, header: Json, path: Path, settings: Settings) -> Sources:
@@ -163,6 +168,10 @@ def _deduct_seconds(settings: Settings, seconds: float) -> Settings:
 
 def _replay(topic: str, settings: Settings, data_model: type[BaseModel] | None) -> Run:
     """A run that its journal alone answers, which is named by its path or as a run."""
+    for name in ("follow", "edit"):
+        if getattr(settings, name):
+            fault = f"--replay and --{name} were both given."
+            raise UsageError(fault, "A replay needs no other run.")
     path = Path(settings.replay or "")
     path = path if os.path.isfile(path) else journal_path(settings, str(path))  # noqa: PTH113
     settings = settings.model_copy(update={"replay": path})

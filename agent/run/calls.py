@@ -14,11 +14,12 @@ from agent.outside import AnswerT, Ask, Outside, Parent, Reply, Task, TaskKind, 
 from agent.outside.budget import Budget, Caps, Cost, sum_usage
 from agent.outside.cache import open_cache
 from agent.outside.deadline import WaitLimits
-from agent.outside.journal import Journal
+from agent.outside.journal import Journal, call_key
 from agent.outside.query_guard import QueryGuard
 from agent.outside.rate_limits import RateLimiter
 from agent.outside.recorded_call import CallKind, RecordedCall
-from agent.outside.recording import parent_of
+from agent.outside.recording import edited_of, parent_of
+from agent.outside.steering import NarrowedCall, Steering
 from agent.run.costs import (
     PROMPT_FRAME_TOKENS,
     REPLY_TOKENS,
@@ -39,7 +40,7 @@ Orders = Mapping[TaskKind, Sequence[Model]]  # which models a kind of task is as
 ResponseT = TypeVar("ResponseT", bound=Frozen)
 
 #: Tasks that produce the answer. They may use what the budget reserves for it.
-ANSWER_TASKS = frozenset("synthesize draft verify mend recall".split())
+ANSWER_TASKS = frozenset("synthesize draft section summary verify mend recall".split())
 TRIAL_TTL = 90 * 86_400.0  # seconds for which it is known what a judge is worth
 ASK_TIMEOUT = 900.0  # seconds for all models and retries of one task: a safety net, not a target
 PARENT_TIMEOUT = 60.0  # seconds to find or read a page in the journals of earlier runs
@@ -67,15 +68,14 @@ def compose_calls(
     orders = order_models(settings, models)
     budget = _make_budget(settings, journal, orders)
     sources.limit_spending(budget)
-    recorder = CallRecorder(journal, budget, settings.patience, rate_limiter.seconds_waited)
+    steering = Steering(journal)
+    waited = rate_limiter.seconds_waited
+    recorder = CallRecorder(journal, budget, settings.patience, waited, steering)
     chain = _make_chain(settings, models, orders, budget, rate_limiter)
-    guard = QueryGuard(_secrets_of(settings), str(journal.header["topic"]))
+    guard = QueryGuard(secrets_of(settings), str(journal.header["topic"]))
     warm_up = spawn(chain.warm)
-    ask = GuardedAsk(
-        recorder.record_ask(chain, remember_trials(settings, chain), orders),
-        guard,
-        _preparation(settings, journal),
-    )
+    recorded = recorder.record_ask(chain, remember_trials(settings, chain), orders)
+    ask = GuardedAsk(recorded, guard, _preparation(settings, journal, steering))
 
     def search(query: str) -> SearchResults:
         guard.check(query)
@@ -101,6 +101,7 @@ def compose_calls(
         warm,
         close,
         sources.warnings,
+        steering,
         _record_parent(recorder, sources, journal),
     )
 
@@ -116,12 +117,23 @@ def remember_trials(settings: Settings, ask: Ask) -> Ask:
     return cache.wrap_ask(ask, judges=name_models(settings, "judge"), **told)
 
 
-def _preparation(settings: Settings, journal: Journal) -> Callable[[Task[Any]], Task[Any]]:
-    """What tells each task the day on which its run began, and how much to think."""
-    today = str(journal.header["at"])[:10]
-    return lambda task: task.model_copy(
-        update={"today": today, "thinking": choose_thinking(task, settings)}
-    )
+def _preparation(
+    settings: Settings, journal: Journal, steering: Steering
+) -> Callable[[Task[Any]], Task[Any]]:
+    """What tells each task the day on which its run began, what the user said, how much to think.
+
+    A run that edits another has the day of that, so that it asks the same. A judge is told no more
+    than the claims: what the user wants makes none truer.
+    """
+    edited = edited_of(journal.header)
+    today = edited.day if edited else str(journal.header["at"])[:10]
+
+    def prepare(task: Task[Any]) -> Task[Any]:
+        said = () if task.kind == "judge" else steering.said
+        told = {"today": today, "thinking": choose_thinking(task, settings), "said": said}
+        return task.model_copy(update=told)
+
+    return prepare
 
 
 def _record_parent(recorder: CallRecorder, sources: Sources, journal: Journal) -> Parent | None:
@@ -152,7 +164,7 @@ def choose_thinking(task: Task[Any], settings: Settings) -> Thinking:
     return "high" if settings.depth == "deep" else ""
 
 
-def _secrets_of(settings: Settings) -> list[str]:
+def secrets_of(settings: Settings) -> list[str]:
     """The keys that the settings hold."""
     values = (getattr(settings, name) for name in type(settings).model_fields)
     held = [value.get_secret_value() for value in values if isinstance(value, SecretStr)]
@@ -168,7 +180,7 @@ def _make_budget(settings: Settings, journal: Journal, orders: Orders) -> Budget
         tokens=settings.max_tokens,
         calls=settings.max_calls,
     )
-    evidence = settings.report_tokens if settings.strategy == "report" else settings.evidence_tokens
+    evidence = settings.report_tokens if settings.report else settings.evidence_tokens
     reserved = estimate_cost(orders["write"], evidence + PROMPT_FRAME_TOKENS)
     return Budget(
         caps, lambda: sum_usage(journal.calls), lambda: journal.recalled_outside_count, reserved
@@ -232,6 +244,10 @@ class GuardedAsk:
         """Ask and wait. Raises ModelFailed, or Halt."""
         return self._recorded(self._prepare(task))
 
+    def start(self, task: Task[AnswerT], /) -> None:
+        """Ask without waiting: who asks the same then gets that answer."""
+        self._recorded.start(self._prepare(task))
+
     def collect(
         self, tasks: Sequence[Task[AnswerT]], /
     ) -> Iterator[Reply[AnswerT] | OutsideError | Halt]:
@@ -256,6 +272,7 @@ class CallRecorder(NamedTuple):
     budget: Budget
     patience: float  # seconds, as in WaitLimits
     rate_limit_wait: Callable[[], float]  # seconds for which this run's calls have waited so far
+    steering: Steering
 
     def record_ask(
         self, chain: ModelChain, ask: Ask, orders: Orders
@@ -286,7 +303,7 @@ class CallRecorder(NamedTuple):
         timeout: float,
         on_recall: Callable[[ResponseT], None] = lambda _: None,
         run: str = "",
-    ) -> RecordedCall[str, ResponseT]:
+    ) -> NarrowedCall[ResponseT]:
         """Recorded searches, or reads of pages. `timeout` is in seconds.
 
         `run`: an earlier run, whose journal is asked: no outside call, it costs time alone. In the
@@ -308,14 +325,19 @@ class CallRecorder(NamedTuple):
             on_recall=on_recall,
         )
         limits = WaitLimits(timeout, self.patience, self.rate_limit_wait)
-        return RecordedCall(self.journal, kind, limits)
+        call = RecordedCall(self.journal, kind, limits)
+        return NarrowedCall(call, self.steering, takes_urls=not is_search)
 
 
 def _encode_task(task: Task[Any]) -> Json:
-    """What identifies a task in the journal: its prompts, and its turns with tools if any."""
+    """What identifies a task in the journal: its prompts, and its turns with tools if any.
+
+    Of the turns only the last one is written out: the lines before have the others.
+    """
     request = {"task": task.name, "system": task.system_prompt(), "prompt": task.prompt()}
     exchanges = [exchange.model_dump(mode="json") for exchange in task.exchanges]
-    told = {"exchanges": exchanges, "avoid": list(task.avoid)}
+    before = call_key("exchanges", {"exchanges": exchanges[:-1]}) if exchanges[1:] else ""
+    told = {"before": before, "exchanges": exchanges[-1:], "avoid": list(task.avoid)}
     return request | {name: value for name, value in told.items() if value}
 
 

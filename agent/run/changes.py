@@ -17,6 +17,7 @@ from agent.slots.forms import holds_value
 from agent.slots.sameness import same_value
 from agent.state import Frozen, Scalar
 from agent.state.json_data import Json
+from agent.steps.generate_queries import STAND_IN
 
 #: Of the words of the shorter of two statements, besides their values: so many are common to two
 #: that say something of the same thing, and at least two. Set by hand; `python -m evals.watch`.
@@ -108,8 +109,12 @@ class Change(NamedTuple):
 
 
 def known_slots(answer: Answer) -> dict[str, Known]:
-    """The slots of an answer that have a value which its sources agree on."""
-    filled = {name: slot for name, slot in answer.slots.items() if slot.status == "filled"}
+    """The slots of an answer that have a value which its sources agree on.
+
+    What stands in for a slot holds a sentence, which counts as a statement.
+    """
+    named = {name: slot for name, slot in answer.slots.items() if name != STAND_IN}
+    filled = {name: slot for name, slot in named.items() if slot.status == "filled"}
     return {
         name: _to_known(slot.value, slot.citations, answer)
         for name, slot in filled.items()
@@ -144,6 +149,21 @@ def find_slot_changes(old: dict[str, Known], new: dict[str, Known]) -> Iterator[
             yield Change(name, None, now)
         elif not same_value(before.value, now.value) and not _said_before(now.value, before):
             yield Change(name, before, now)
+
+
+def find_disputes(old: dict[str, Known], answer: Answer) -> Iterator[Change]:
+    """The slots of which a source now says another value, while others say the old one."""
+    disputed = ((n, slot) for n, slot in answer.slots.items() if slot.status == "conflict")
+    for name, slot in disputed:
+        before = old.get(name)
+        for value in (slot.value, *(one.value for one in slot.alternatives)):
+            if before is None or value is None or same_value(before.value, value):
+                continue
+            cited = [c.id for c in answer.citations if holds_value(c.quote, value, c.title)]
+            now = _to_known(value, cited, answer)
+            if not _said_before(value, before):
+                yield Change(name, before, now)
+                break
 
 
 def _said_before(value: Scalar, known: Known) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import ceil
+from math import ceil, sqrt
 from typing import Any, NamedTuple
 
 from agent.errors import UsageError
@@ -15,7 +15,7 @@ from agent.run.models import make_models, order_models
 from agent.run.request import CHECK, requested_slots, resolve_strategy
 from agent.search.providers import find_paid_terms
 from agent.settings import Settings
-from agent.state import Frozen, Slot
+from agent.state import Frozen, PlannedSection, Slot, SubQuery
 from agent.steps.follow_parent import UnderstandFollowUp
 from agent.steps.generate_queries import MAX_QUERIES, MAX_SLOTS, MakeQueries
 from agent.steps.page_choice import most_pages
@@ -32,17 +32,24 @@ LATENCY = {"model": (1.0, 10.0), "search": (0.5, 3.0), "page": (0.3, 5.0)}
 CALLS_PER_TURN = 3  # tool calls, about
 SHORT_REPLY_TOKENS = 150
 SHORT_SENTENCE = 10  # words of a claim, about
+#: What is likely, as seen in `evals.reports` and `evals.reading`: tokens of a prompt around its
+#: evidence, of what a prompt shows of a page, of a sentence or a fact in a prompt, of a reply.
+FRAME, SHOWN_OF_PAGE, FACT, REPLY = 500, 110, 80, 350
+ASKED, SEARCHED = 4, 2  # questions and searches of a section, before it is planned
+AGAIN = 1.25  # readings of a section
+TURN_TOKENS = 1500  # of the tool results before a turn
 
 
 class Range(Frozen):
-    """A range with both ends."""
+    """A range with both ends, and what is likely: mostly half to double that is taken."""
 
     min: float
+    likely: float
     max: float
 
 
 class Estimate(Frozen):
-    """What one run takes: the minimum if the first round finds everything, else the maximum.
+    """What one run takes: the minimum if the first round finds everything, else up to the maximum.
 
     `usd` is null if a price is not known; its maximum has the searches that cost money. Caps are
     respected, retries not counted.
@@ -58,13 +65,14 @@ class Estimate(Frozen):
 
 
 class Workload(NamedTuple):
-    """The calls that a strategy makes. Model calls and rounds follow one another."""
+    """The calls that a strategy makes. Rounds follow one another, and so do model calls."""
 
     asks: int
     rounds: int
     searches: int
     pages: int
     evidence_tokens: int  # in a prompt
+    chain: int | None = None  # of its asks those that follow one another; None: all do
 
     @property
     def calls(self) -> int:
@@ -72,8 +80,12 @@ class Workload(NamedTuple):
         return self.asks + self.searches + self.pages
 
 
-#: The minimum and the maximum of a strategy.
-Workloads = tuple[Workload, Workload]
+class Workloads(NamedTuple):
+    """The minimum, what is likely, and the maximum of a strategy."""
+
+    least: Workload
+    likely: Workload
+    most: Workload
 
 
 def _slots_workloads(settings: Settings, _: Sequence[Slot]) -> Workloads:
@@ -84,8 +96,10 @@ def _slots_workloads(settings: Settings, _: Sequence[Slot]) -> Workloads:
     limit = settings.pages_per_query
     pages = most_pages(1, MAX_QUERIES, limit)
     pages += (rounds - 1) * most_pages(2, MAX_NEW_QUERIES, limit)
+    shown = min(tokens, SHOWN_OF_PAGE * limit * 4)
+    likely = Workload(2 + fewest, 1, 4, 4 * limit, shown)
     most = Workload(asks, rounds, searches, pages, tokens)
-    return Workload(2 + fewest, 1, 1, 1, tokens), most
+    return Workloads(Workload(2 + fewest, 1, 1, 1, tokens), likely, most)
 
 
 def _loop_workloads(settings: Settings, slots: Sequence[Slot]) -> Workloads:
@@ -95,22 +109,100 @@ def _loop_workloads(settings: Settings, slots: Sequence[Slot]) -> Workloads:
     fewest, most_checks = _count_verify_asks(settings)
     asks += most_checks
     most = Workload(asks, steps, steps * MAX_STEP_QUERIES, steps * settings.pages_per_step, tokens)
-    return Workload(2 + double_checks + fewest, 1, 1, 1, tokens), most
+    taken, pages = min(steps, 3), 2 * settings.pages_per_step
+    shown = min(tokens, SHOWN_OF_PAGE * pages)
+    likely = Workload(taken + double_checks + fewest, taken, 2 * taken, pages, shown)
+    return Workloads(Workload(2 + double_checks + fewest, 1, 1, 1, tokens), likely, most)
 
 
 def _report_workloads(settings: Settings, slots: Sequence[Slot]) -> Workloads:
-    """The minimum has a turn to search, one to read and one to end the round.
+    """By its plan; before there is one it may have one section, or as many as may be planned."""
+    sections = settings.plan.sections if settings.plan else ()
+    if any(one.questions for one in sections):
+        return _sections_workloads(sections, settings)
+    least, most = _tools_workloads(settings, slots)
+    if sections:
+        return Workloads(least, _likely_with_tools(sections, settings), most)
+    asked = tuple(f"{n}?" for n in range(ASKED))
+    searches = tuple(SubQuery(query=f"{n}") for n in range(SEARCHED))
+    guess = PlannedSection(heading="?", questions=asked, searches=searches)
+    planned = _sections_workloads((guess,) * ceil(settings.max_sections * 2 / 3), settings)
+    likely = planned.likely._replace(asks=planned.likely.asks + 1)
+    largest = max(most, planned.most, key=lambda load: load.asks * load.evidence_tokens)
+    return Workloads(least, likely, largest)
+
+
+def _tools_workloads(settings: Settings, slots: Sequence[Slot]) -> tuple[Workload, Workload]:
+    """One section for which a model searches with tools: found in one round, or all its turns.
 
     Results of tools add up within a round, so in the maximum a prompt shows half of them.
     """
     turns, rounds = settings.max_iterations, settings.max_rounds
     tool_tokens = turns // rounds * CALLS_PER_TURN * PAGE_TOKENS  # at the end of a round
-    tokens = settings.report_tokens + tool_tokens // 2
-    asks = turns + rounds * MAX_IDLE_TURNS + 1 + rounds  # a plan, gaps between the rounds, a draft
+    tokens = settings.evidence_tokens + tool_tokens // 2
     fewest, most_checks = _count_verify_asks(settings)
-    asks += bool(slots) + most_checks
-    least = Workload(5 + (rounds > 1) + fewest, 1, 1, 1, tokens)
+    asks = turns + rounds * MAX_IDLE_TURNS + rounds + 3 + bool(slots) + 2 * most_checks
+    least = Workload(4 + fewest, 1, 1, 1, tokens)
     return least, Workload(asks, turns, turns * MAX_CALLS_PER_TURN, 0, tokens)
+
+
+def _likely_with_tools(sections: Sequence[PlannedSection], settings: Settings) -> Workload:
+    """One round of some turns, then as for any section. A turn's prompt has the results so far."""
+    searches = sum(max(1, len(one.searches)) for one in sections)
+    turns, rest = min(4, settings.max_iterations), 2 * len(sections) + 3
+    shown = turns * TURN_TOKENS + rest * SHOWN_OF_PAGE * 8
+    return Workload(turns + rest, 1, searches, searches, shown // (turns + rest))
+
+
+def _sections_workloads(sections: Sequence[PlannedSection], settings: Settings) -> Workloads:
+    """Sections are read for, and written, side by side; at best in one round each."""
+    count, waiting = len(sections), sum(bool(one.after) for one in sections)
+    rounds, tokens = settings.max_rounds, settings.evidence_tokens
+    searches = sum(max(1, len(one.searches)) for one in sections)
+    pages = min(settings.max_sources, searches)
+    checks = [_count_verify_asks(settings)[0], 0]
+    if checks[0]:
+        checks[1] = ceil(settings.report_words / SHORT_SENTENCE / settings.claims_per_call) + 2
+    deep = min(waiting, 1) + 1  # sections that follow one another
+    least = Workload(
+        2 * count + waiting + 2 * checks[0], 1, searches, pages, tokens, 3 * deep + checks[0]
+    )
+    most = Workload(
+        (rounds + 1) * count + waiting + 2 + checks[1],
+        rounds * deep,
+        searches + MAX_NEW_QUERIES * count * (rounds - 1),
+        settings.max_sources,
+        tokens,
+        (rounds + 1) * deep + 3 + min(checks[1], 4),
+    )
+    return Workloads(least, _likely_sections(sections, settings, searches, deep), most)
+
+
+def _likely_sections(
+    sections: Sequence[PlannedSection], settings: Settings, searches: int, deep: int
+) -> Workload:
+    """Each section is read once, some of them twice, and written from what answers its questions.
+
+    Half of the sentences need a judge, and those of the summary.
+    """
+    count, facts = len(sections), sum(len(one.slots) for one in sections)
+    again = AGAIN if settings.max_rounds > 1 else 1.0
+    pages = min(settings.max_sources, searches * 3 // 2)
+    shown = min(settings.evidence_tokens, SHOWN_OF_PAGE * pages // count)
+    judged = (facts + 5) * bool(_count_verify_asks(settings)[0])
+    checks = ceil(judged / settings.claims_per_call)
+    reads = ceil(again * count)
+    asks = reads + count + 1 + checks
+    evidence = reads * shown + facts * FACT + (facts + judged) * FACT // 2
+    rounds = deep + (again > 1)
+    return Workload(
+        asks,
+        rounds,
+        ceil(again * searches),
+        pages,
+        evidence // asks,
+        rounds + deep + 2 + (checks > 0),
+    )
 
 
 def _count_verify_asks(settings: Settings) -> tuple[int, int]:
@@ -131,7 +223,8 @@ def _check_workloads(settings: Settings, _: Sequence[Slot]) -> Workloads:
     asks = ceil((cited + searches) / settings.claims_per_call) if settings.verify == "model" else 0
     tokens = settings.report_tokens
     most = Workload(asks, 1, searches, pages + searches * PAGES_EACH, tokens)
-    return Workload(0, 1, searches, pages, tokens), most
+    likely = Workload(ceil(asks / 2), 1, searches, pages, tokens // 2)
+    return Workloads(Workload(0, 1, searches, pages, tokens), likely, most)
 
 
 WORKLOADS: dict[str, Callable[[Settings, Sequence[Slot]], Workloads]] = {
@@ -150,34 +243,31 @@ def estimate(topic: str, settings: Settings) -> Estimate:
     if strategy not in WORKLOADS:
         remedy = "Leave --estimate out, or name another --strategy."
         raise UsageError(f"What the strategy {strategy} takes is not known.", remedy)
-    least, most = WORKLOADS[strategy](settings, slots)
+    loads = WORKLOADS[strategy](settings, slots)
     opening: Task[Any] = MakeQueries(topic=topic, slots=slots, language=settings.lang)
     if parent := describe_followed(settings):
-        least, most = _add_parent((least, most), settings, strategy)
+        loads = _add_parent(loads, settings, strategy)
         opening = UnderstandFollowUp(
             topic=topic, slots=slots, language=settings.lang, earlier=tuple(parent.earlier)
         )
     if models[0].provider == "extractive":  # which is no model
-        least, most = least._replace(asks=0), most._replace(asks=0)
+        loads = Workloads(*(load._replace(asks=0) for load in loads))
+    least, likely, most = loads
     first = estimate_task_tokens(opening)
-    quick = _sum_generations(least, first, PROMPT_FRAME_TOKENS, SHORT_REPLY_TOKENS)
-    prompt = PROMPT_FRAME_TOKENS + most.evidence_tokens
-    slow = _sum_generations(most, first, prompt, REPLY_TOKENS)
-    tokens = _total_tokens(quick), _total_tokens(slow)
+    made = (
+        _sum_generations(least, first, PROMPT_FRAME_TOKENS, SHORT_REPLY_TOKENS),
+        _sum_generations(likely, first, FRAME + likely.evidence_tokens, REPLY),
+        _sum_generations(most, first, PROMPT_FRAME_TOKENS + most.evidence_tokens, REPLY_TOKENS),
+    )
     first_models = [order[0] for order in order_models(settings, models).values()]
-    low_usd, high_usd = _cost_of(min, first_models, quick), _cost_of(max, first_models, slow)
-    search_usd = _estimate_search_usd(most.searches, settings)
-    usd = None
-    if low_usd is not None and high_usd is not None and search_usd is not None:
-        usd = _capped_range(low_usd, high_usd + search_usd, settings.max_usd)
     return Estimate(
         topic=topic,
         strategy=strategy,
         models=tuple(model.name for model in models),
-        calls=_capped_range(least.calls, most.calls, settings.max_calls),
-        tokens=_capped_range(*tokens, settings.max_tokens),
-        usd=usd,
-        seconds=_capped_range(*_estimate_seconds(least, most), settings.max_seconds),
+        calls=_capped_range([load.calls for load in loads], settings.max_calls),
+        tokens=_capped_range(list(map(_total_tokens, made)), settings.max_tokens),
+        usd=_estimate_usd(loads, made, settings, first_models),
+        seconds=_capped_range(_estimate_seconds(loads), settings.max_seconds),
     )
 
 
@@ -189,17 +279,30 @@ def _cost_of(
     return choose(costs) if len(costs) == len(models) else None
 
 
-def _add_parent(workloads: Workloads, settings: Settings, strategy: str) -> Workloads:
+def _add_parent(loads: Workloads, settings: Settings, strategy: str) -> Workloads:
     """The workloads of a run that follows another, whose pages cost nothing.
 
-    At best they answer, and nothing is searched: a report then has no plan and no turns, but looks
-    for gaps. At worst they are read in vain before all else; with `slots`, what understands the
-    question plans as well.
+    At best they answer, and nothing is searched. At worst they are read in vain before all else;
+    what understands the question plans as well, but for a report.
     """
-    least, most = workloads
-    asks = 3 + _count_verify_asks(settings)[0] if strategy == "report" else least.asks
-    least = least._replace(asks=asks, rounds=0, searches=0, pages=0)
-    return least, most._replace(asks=most.asks + (2 if strategy == "report" else 1))
+    more = int(strategy == "report")
+    least = loads.least._replace(asks=loads.least.asks + more, rounds=0, searches=0, pages=0)
+    likely = loads.likely._replace(asks=loads.likely.asks + more)
+    return Workloads(least, likely, loads.most._replace(asks=loads.most.asks + 1 + more))
+
+
+def _estimate_usd(
+    loads: Workloads, made: Sequence[Generation], settings: Settings, models: Sequence[Model]
+) -> Range | None:
+    """What models and searches cost, at least without any search; None: a price is not known."""
+    choices: tuple[Callable[[list[float]], float], ...] = (min, max, max)
+    costs = [_cost_of(choose, models, calls) for choose, calls in zip(choices, made, strict=True)]
+    costs += [_estimate_search_usd(load.searches, settings) for load in loads[1:]]
+    known = [cost for cost in costs if cost is not None]
+    if len(known) < len(costs):
+        return None
+    least, likely, most, searching, all_searching = known
+    return _capped_range([least, likely + searching, most + all_searching], settings.max_usd)
 
 
 def _estimate_search_usd(searches: int, settings: Settings) -> float | None:
@@ -210,9 +313,13 @@ def _estimate_search_usd(searches: int, settings: Settings) -> float | None:
     return min(searches, terms.max_queries) * terms.cost.usd if terms.cost else None
 
 
-def _capped_range(least: float, most: float, cap: float | None) -> Range:
+def _capped_range(values: Sequence[float], cap: float | None) -> Range:
+    """The range of a minimum, what is likely and a maximum, in their order."""
+    least, likely, most = values
     most = most if cap is None else min(most, cap)
-    return Range(min=round(min(least, most), 6), max=round(most, 6))
+    least = min(least, most)
+    ends = (round(value, 6) for value in (least, min(max(likely, least), most), most))
+    return Range(**dict(zip(("min", "likely", "max"), ends, strict=True)))
 
 
 def _total_tokens(generation: Generation) -> int:
@@ -227,12 +334,18 @@ def _sum_generations(workload: Workload, first: int, prompt: int, reply: int) ->
     return Generation(text="", input_tokens=prompts, output_tokens=workload.asks * reply)
 
 
-def _estimate_seconds(least: Workload, most: Workload) -> tuple[float, float]:
-    if not most.asks:
-        return 0.1, 2.0  # offline: a corpus, without services
+def _estimate_seconds(loads: Workloads) -> tuple[float, float, float]:
+    """Of a quick service, of one between, and of a slow one."""
+    if not loads.most.asks:
+        return 0.1, 1.0, 2.0  # offline: a corpus, without services
     (quick_model, slow_model), *gathering = LATENCY.values()
     quick_round, slow_round = (sum(seconds) for seconds in zip(*gathering, strict=True))
+
+    def take(load: Workload, model: float, gather: float) -> float:
+        return (load.chain or load.asks) * model + load.rounds * gather
+
     return (
-        least.asks * quick_model + least.rounds * quick_round,
-        most.asks * slow_model + most.rounds * slow_round,
+        take(loads.least, quick_model, quick_round),
+        take(loads.likely, sqrt(quick_model * slow_model), sqrt(quick_round * slow_round)),
+        take(loads.most, slow_model, slow_round),
     )

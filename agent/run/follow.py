@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from agent.evidence.markers import strip_markers
 from agent.outside.recording import (
     MAX_EARLIER,
     ParentRun,
+    find_journals,
     has_header,
     read_header,
     read_journal,
@@ -89,17 +89,10 @@ def find_chain(parent: ParentRun, folder: Path, named: Path | None) -> list[Path
     chain: list[Path] = []
     following: ParentRun | None = parent
     while following and len(chain) < MAX_CHAIN:
-        found = next(_find_journals(following, folder, None if chain else named), None)
+        named = None if chain else named
+        found = next(find_journals(following.run, following.journal, folder, named), None)
         if found is None or found in chain:
             break
         chain.append(found)
         folder, following = found.parent, read_header(found).parent
     return chain
-
-
-def _find_journals(parent: ParentRun, folder: Path, named: Path | None) -> Iterator[Path]:
-    recorded = Path(parent.journal) if parent.journal else None
-    for path in (named, recorded, folder / Path(parent.journal or parent.run).name):
-        with suppress(JournalError):
-            if path and read_header(path).run == parent.run:
-                yield path

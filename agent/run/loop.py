@@ -39,13 +39,15 @@ class Run:
     ) -> None:
         """`data_model`: the class of the answer's data; None: it is plain."""
         self._start_time = time.monotonic()
-        self._settings, self._journal, self._outside, self._strategy, self._span_sender = parts
+        self._settings, self._journal, self._outside = parts[:3]
+        self._strategy, self._steer, self._span_sender = parts[3:]
         self._data_model = data_model
         self._thread: int | None = None  # that runs it
         self._starting = threading.Lock()
         self._ended = threading.Event()
         self._error: AgentError | None = None
         self._span_warnings: list[str] = []
+        self._fault: str | None = None  # why the end was not told; None: it is yet to be
         topic = clean_topic(str(self._journal.header["topic"]))
         self.research = Research(topic, slots)
 
@@ -87,16 +89,21 @@ class Run:
         research, strategy = self.research, self._strategy
         reason = str(self._journal.header.get("reason", ""))
         spawn(self._warm)
-        yield Started(
+        started = Started(
             topic=research.topic, strategy=strategy.name, reason=reason, slots=research.slots
         )
+        yield started
         yield from self._new_warnings()
         try:
-            yield from strategy(research)
+            yield from self._steer(started, research)
+            for event in strategy(research):
+                yield event
+                yield from self._steer(event, research)
         except Halt as halt:
             if not research.is_halted:
                 yield Halted(reason=halt.message)
             yield from strategy.finish(research)
+        yield from self._steer.end(research)
         yield from self._new_warnings()
 
     def _new_warnings(self) -> Iterator[Event]:
@@ -131,9 +138,18 @@ class Run:
         if self._thread != threading.get_ident():
             self._ended.wait()
         try:
-            return self._type_data(self._build_answer())
+            return self._type_data(self._tell_end(self._build_answer()))
         except DAMAGE as error:
             return build_error_answer(self.research.topic, self._damage_error(error))
+
+    def _tell_end(self, answer: Answer) -> Answer:
+        """The answer of a run that is no replay, once its webhook was told; and if it was not."""
+        if self._fault is None and self._settings.run_webhook and not self._journal.is_replay:
+            from agent.run.end_webhook import tell_end
+
+            self._fault = tell_end(answer, self._settings)
+        told = (self._fault,) if self._fault else ()
+        return answer.model_copy(update={"warnings": (*answer.warnings, *told)}) if told else answer
 
     def _type_data(self, answer: Answer) -> Answer:
         if self._data_model is None:
@@ -165,6 +181,11 @@ class Run:
         )
 
     @property
+    def error(self) -> AgentError | None:
+        """What ended the run, if that was an error."""
+        return self._error
+
+    @property
     def is_check(self) -> bool:
         """Whether it checks a report, and answers nothing."""
         return self._settings.report is not None
@@ -177,6 +198,13 @@ class Run:
     def stop(self) -> None:
         """Gather no more: the run ends within one outside call, with the best answer so far."""
         self._journal.stop.set()
+
+    def say(self, text: str) -> None:
+        """Give an instruction for what is planned next. Any thread may call this.
+
+        Raises UsageError where it is blank, too long or one too many, JournalError after the end.
+        """
+        self._outside.steering.say(text)
 
     def call_usage(self) -> CallUsage:
         """What the finished calls used so far. Any thread may call this."""

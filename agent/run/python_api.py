@@ -6,10 +6,12 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Generator
 from concurrent.futures import Future
+from itertools import count
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from agent.outside.growing_list import GrowingList
+from agent.outside.steering import clean_said
 from agent.outside.threads import spawn
 from agent.run.begin import research
 from agent.run.loop import Run
@@ -42,13 +44,28 @@ class AsyncRun:
         self._events = GrowingList[Event]()
         self._run: Run | None = None
         self._is_stopped = False
+        self._said: list[str] = []  # before it began
         self._future: Future[Answer] | None = None
 
     def __await__(self) -> Generator[Any, None, Answer]:
         return self._wait().__await__()
 
-    def __aiter__(self) -> AsyncIterator[Event]:
-        return _EventIterator(self)
+    async def __aiter__(self) -> AsyncIterator[Event]:
+        """The events from the first on, however many have come already.
+
+        Raises what `research` raises. A task that is cancelled while it waits stops the run.
+        """
+        future = self._start()
+        for position in count():
+            try:
+                event = await self._events.wait_for(position)
+            except asyncio.CancelledError:
+                self.stop()
+                raise
+            if event is None:
+                break
+            yield event
+        future.result()  # raises, if it did
 
     async def __aenter__(self) -> Self:
         return self
@@ -68,6 +85,18 @@ class AsyncRun:
             run = self._run
         if run:
             run.stop()
+
+    def say(self, text: str) -> None:
+        """Give an instruction for what is planned next; a run that has not begun begins with it.
+
+        Raises UsageError and JournalError as `Run.say`.
+        """
+        with self._lock:
+            run = self._run
+            if run is None:
+                self._said.append(clean_said(text))
+        if run:
+            run.say(text)
 
     def answer(self) -> Answer:
         """Wait for the answer, in any thread but that of an event loop. Raises as `research`."""
@@ -91,42 +120,11 @@ class AsyncRun:
         run = self._begin()
         with self._lock:
             self._run = run
-            is_stopped = self._is_stopped
+            is_stopped, said = self._is_stopped, self._said
+        for text in said:
+            run.say(text)
         if is_stopped:
             run.stop()
         for event in run:
             self._events.append(event)
         return run.answer()
-
-    async def next_event(self, position: int) -> Event | None:
-        """The event at a position, once it has come; None if the run ended before it.
-
-        Raises what `research` raises. A task that is cancelled while it waits stops the run.
-        """
-        future = self._start()
-        try:
-            event = await self._events.wait_for(position)
-        except asyncio.CancelledError:
-            self.stop()
-            raise
-        if event is None:
-            future.result()  # raises, if it did
-        return event
-
-
-class _EventIterator:
-    """The events of a run from the first on, however many have come already."""
-
-    def __init__(self, run: AsyncRun) -> None:
-        self._run = run
-        self._position = 0
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> Event:
-        event = await self._run.next_event(self._position)
-        if event is None:
-            raise StopAsyncIteration
-        self._position += 1
-        return event

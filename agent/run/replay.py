@@ -65,7 +65,7 @@ def find_replay_differences(
         if not is_usage and not path.endswith(".seconds"):
             yield path, "it is not what replaying the journal gives"
     for name, most in max_usage.items():
-        least = again["usage"][name]
+        least = again["usage"].get(name, 0)
         if not _is_between(least, answer["usage"].get(name, least), most):
             yield f"usage.{name}", "it is not what the calls in the journal took"
 

@@ -41,6 +41,8 @@ def resolve_strategy(topic: str, settings: Settings) -> StrategyChoice:
     """The strategy of a run; for `auto` the one that fits the topic, with the reason."""
     if settings.report is not None:
         return StrategyChoice(CHECK, "")
+    if settings.plan is not None:
+        return StrategyChoice("report", "a plan of a report was given")
     if settings.baseline or settings.strategy != "auto":
         return StrategyChoice(settings.baseline or settings.strategy, "")
     return strategy_for_topic(topic, STRATEGIES, slots=bool(settings.slots))

@@ -16,7 +16,7 @@ from agent.outside.budget import Budget
 from agent.outside.plugins import load_plugins
 from agent.outside.rate_limits import RateLimiter
 from agent.search.given_texts import GivenTexts
-from agent.settings import Settings, user_folder
+from agent.settings import Settings, key_field, user_folder
 from agent.state import Page, SearchResults
 from agent.state.clock import utc_now
 from agent.state.sanitizing import sanitize_for_display, sanitize_line
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from agent.pages.fetch import PageReader
     from agent.search import Provider
     from agent.search.corpus import Corpus
-    from agent.search.mcp.source import McpSource
     from agent.search.options import SearchOptions
+    from agent.search.run_pages import RunPages
 
 MAX_TITLE = 300  # characters
 #: Seconds that a run waits for the index of a corpus; then it searches what is in it so far.
@@ -44,11 +44,9 @@ class AddedReader(Protocol):
 
     def takes(self, url: str) -> bool:
         """Whether it reads this address."""
-        ...
 
     def read(self, url: str) -> tuple[str, str]:
         """Title and text. Raises ReadFailed."""
-        ...
 
 
 def _refuse_call(_: str) -> Any:
@@ -87,20 +85,36 @@ def open_sources(
 ) -> Sources:
     """The sources that the settings name. Close them.
 
-    They are the web, if the settings name no corpus; the web and the corpus, if `corpus` is one of
-    the search providers; else the corpus alone. `offline` allows a corpus only, by default the
-    demo's. `corpus` is the corpus of the settings where it is already open; closing the sources
-    leaves it open. `seconds`: for reading the files of a corpus that is not open. Raises
-    UsageError.
+    They are the web, if the settings name no corpus; the web and the corpus, if `corpus` is one
+    of the search providers; else the corpus alone. `offline` allows a corpus only, by default
+    the demo's, and what earlier runs read. `corpus` is the corpus of the settings where it is
+    already open; closing the sources leaves it open. `seconds`: for reading the files of a
+    corpus that is not open. Raises UsageError.
     """
-    if settings.corpus is None and not settings.offline:
+    if settings.offline and settings.run_source:
+        own = (corpus or open_corpus(settings, seconds)) if settings.corpus else None
+        return _offline_sources(open_run_pages(settings), own, is_ours=corpus is None)
+    is_web = uses_web(settings)
+    if settings.corpus is None and is_web:
         return _open_web(settings, rate_limiter)
     opened = corpus or open_corpus(settings, seconds)
-    if "corpus" in settings.search and not settings.offline:
-        return _open_web(settings, rate_limiter, opened)
+    end = _do_nothing if corpus else opened.close
+    if is_web:
+        web = _open_web(settings, rate_limiter, opened)
+
+        def close() -> None:
+            web.close()
+            end()
+
+        return web._replace(close=close)
     # of the demo's folder, which is ours, nobody wants to hear what else lies in it
     warnings = _corpus_warnings(opened) if settings.corpus else tuple[str, ...]
-    return _corpus_sources(opened, warnings, _do_nothing if corpus else opened.close)
+    return _corpus_sources(opened, warnings, end)
+
+
+def uses_web(settings: Settings) -> bool:
+    """Whether anything but a corpus is searched and read."""
+    return not settings.offline and (settings.corpus is None or "corpus" in settings.search)
 
 
 def find_corpus(settings: Settings) -> Path | None:
@@ -177,6 +191,58 @@ def _count(files: tuple[str, ...], what: str) -> str:
     return f"{len(files)} file{'s' if len(files) > 1 else ''} {what}: {names}{more}"
 
 
+def open_run_pages(settings: Settings) -> RunPages:
+    """The pages of earlier runs, as the settings name them. Close them."""
+    from agent.search.run_pages import RunPages
+
+    folder = settings.runs_dir or user_folder("data") / "runs"
+    cache, most = settings.cache_dir or user_folder("cache"), settings.runs_search_bytes
+    return RunPages(settings.run_source, folder, cache, most, search_options(settings))
+
+
+def _with_run_pages(runs: RunPages, web: Sources) -> Sources:
+    """The same sources, which read what an earlier run read from its journal.
+
+    A page that was deleted meanwhile is read anew.
+    """
+    return _with_kept(web, runs)._replace(read=_read_first(runs.read, web.read))
+
+
+def _read_first(first: Read, second: Read) -> Read:
+    """A reader of what the first has, and of all else by the second."""
+
+    def read(url: str) -> Page:
+        try:
+            return first(url)
+        except ReadFailed:
+            return second(url)
+
+    return read
+
+
+def _offline_sources(runs: RunPages, corpus: Corpus | None, *, is_ours: bool) -> Sources:
+    """What earlier runs read, then a corpus if there is one. Nothing leaves the machine."""
+    from agent.search import SearchChain
+
+    def close() -> None:
+        runs.close()
+        if corpus and is_ours:
+            corpus.close()
+
+    search = _with_time(SearchChain([runs, corpus] if corpus else [runs]))
+    read = corpus.read if corpus else runs.read
+    return _with_run_pages(runs, Sources(search, read, _do_nothing, close, tuple))
+
+
+class _SearchOf:
+    """A corpus in a search chain, whose end leaves it open."""
+
+    name, local = "corpus", True
+
+    def __init__(self, corpus: Corpus) -> None:
+        self.search = corpus.search
+
+
 def _open_web(
     settings: Settings, rate_limiter: RateLimiter | None, corpus: Corpus | None = None
 ) -> Sources:
@@ -189,14 +255,16 @@ def _open_web(
 
     servers = open_servers(settings)
     own: dict[str, Provider] = {server.name: server for server in servers}
-    own |= {"corpus": corpus} if corpus else {}
+    own |= {"corpus": _SearchOf(corpus)} if corpus else {}
+    runs = open_run_pages(settings) if settings.run_source else None
+    own |= {runs.name: runs} if runs else {}
     chain = build_search_chain(settings, search_options(settings), own, rate_limiter)
     reader = open_page_reader(settings)
     given = GivenTexts(reader, is_wanted=settings.search_page_text)
     web = _with_stand_ins(settings, reader, _plugin_or_web(settings, given.read))
     web = _refuse_older(web, settings.since)
     web = _with_registries(settings, web)
-    read = _corpus_or_web(corpus, web) if corpus else web
+    read = _read_first(corpus.read, web) if corpus else web
     warnings = _corpus_warnings(corpus) if corpus else tuple[str, ...]
 
     def close() -> None:
@@ -213,53 +281,54 @@ def _open_web(
         chain.count_earlier,
     )
     if settings.cache and settings.cache_ttl and not corpus:
-        sources = _with_cache(settings, sources, searches=not servers)
-    sources = _with_servers(servers, sources, reader) if servers else sources
-    return _with_open_texts(settings, sources, reader) if _scholarly(settings) else sources
+        sources = _with_cache(settings, sources, searches=not (servers or runs))
+    sources = _with_run_pages(runs, sources) if runs else sources
+    if servers:
+        from agent.search.mcp.source import McpReader
+
+        own_reader = McpReader(servers, reader, sources.read)
+        sources = _with_kept(sources, own_reader)
+        told = sources.warnings
+        sources = sources._replace(warnings=lambda: (*told(), *own_reader.warnings()))
+    return _with_known_texts(settings, sources, reader)
 
 
-def _with_servers(servers: list[McpSource], web: Sources, reader: PageReader) -> Sources:
-    """The same sources, which read at an MCP server what it found."""
-    from agent.search.mcp.source import McpReader
+class Keeper(Protocol):
+    """A reader of pages that searches told it of."""
 
-    own = McpReader(servers, reader, web.read)
+    def keep(self, found: SearchResults) -> SearchResults:
+        """Remember what a search found."""
 
-    def count_earlier(results: SearchResults) -> None:
-        own.keep(results)
-        web.count_earlier(results)
-
-    return web._replace(
-        search=lambda query: own.keep(web.search(query)),
-        read=own.read,
-        warnings=lambda: (*web.warnings(), *own.warnings()),
-        count_earlier=count_earlier,
-    )
+    def read(self, url: str) -> Page:
+        """A page that was told of, or any other. Raises ReadFailed."""
 
 
-def _scholarly(settings: Settings) -> list[str]:
-    """The bibliographic services that a run may ask; all of them for the set."""
-    from agent.search.providers import research_services
-    from agent.search.scholar.fusion import SERVICES, Scholar
+def _with_kept(web: Sources, keeper: Keeper) -> Sources:
+    """The same sources, which read by a keeper.
 
-    named = {*settings.search, *research_services(settings)}
-    return [name for name in SERVICES if {name, Scholar.name} & named]
-
-
-def _with_open_texts(settings: Settings, web: Sources, reader: PageReader) -> Sources:
-    """The same sources, which read the open text of a work where its address is to be read.
-
-    It is before the cache and told of what the journal answers, so it knows every work of the run.
+    It is before the cache and told of what the journal answers, so it knows every hit of the run.
     """
-    from agent.search.scholar.open_texts import OpenTexts
-
-    texts = OpenTexts(settings, reader, web.read)
 
     def count_earlier(results: SearchResults) -> None:
-        texts.keep(results)
+        keeper.keep(results)
         web.count_earlier(results)
 
-    search = lambda query: texts.keep(web.search(query))  # noqa: E731
-    return web._replace(search=search, read=texts.read, count_earlier=count_earlier)
+    search = lambda query: keeper.keep(web.search(query))  # noqa: E731
+    return web._replace(search=search, read=keeper.read, count_earlier=count_earlier)
+
+
+def _with_known_texts(settings: Settings, web: Sources, reader: PageReader) -> Sources:
+    """The same sources, which read the open text of a work, and a computation as it was given."""
+    from agent.search.providers import find_services
+    from agent.search.scholar.fusion import Scholar
+    from agent.search.scholar.open_texts import OpenTexts
+    from agent.search.wolfram import ComputedPages, Wolfram
+
+    if find_services(settings, Scholar):
+        web = _with_kept(web, OpenTexts(settings, reader, web.read))
+    if Wolfram.name in settings.search:
+        web = _with_kept(web, ComputedPages(Wolfram(settings), reader, web.read))
+    return web
 
 
 def _plugin_or_web(settings: Settings, reader: Read) -> Read:
@@ -288,7 +357,7 @@ def _with_stand_ins(settings: Settings, reader: PageReader, web: Read) -> Read:
         jina = JinaReader(settings, reader)
         others.append(StandIn(jina.name, jina.read, REFUSED))
     if settings.archive:
-        archive = WebArchive(settings.archive_base_url, web)
+        archive = WebArchive(settings.archive_base_url, web, reader.check_public)
         others.append(StandIn("archive", archive.read, LOST))
     if not others:
         return web
@@ -314,7 +383,7 @@ def _refuse_older(read: Read, since: date | None) -> Read:
     """The same reader, without the pages that are older than `since` by their own date."""
     if since is None:
         return read
-    from agent.pages.download import host_of
+    from agent.state.urls import host_of
 
     def read_recent(url: str) -> Page:
         page = read(url)
@@ -337,18 +406,6 @@ def search_options(settings: Settings) -> SearchOptions:
         block_domains=settings.block_domains,
         page_text=settings.search_page_text,
     )
-
-
-def _corpus_or_web(corpus: Corpus, web: Read) -> Read:
-    """Reads a document of the corpus where the URL is of one, else the web page."""
-
-    def read(url: str) -> Page:
-        try:
-            return corpus.read(url)
-        except ReadFailed:
-            return web(url)
-
-    return read
 
 
 def _with_time(search: Search) -> Search:
@@ -380,12 +437,15 @@ def _with_cache(settings: Settings, web: Sources, *, searches: bool) -> Sources:
 
 def _search_key_fields(settings: Settings) -> dict[str, Any]:
     """The settings that affect the results of a search. Of an API key: whether it is set."""
+    from agent.search.providers import SETS, account_of, find_services
+
     names = {"search", "searxng_url", "lang", "since", "allow_domains", "block_domains"}
     names |= {"search_page_text"}
-    asked = (*settings.search, *_scholarly(settings))
+    in_sets = (name for one in SETS for name in find_services(settings, one))
+    asked = list(map(account_of, (*settings.search, *in_sets)))
     names |= {f"{name}_base_url" for name in asked} & Settings.model_fields.keys()
     fields = settings.model_dump(mode="json", include=names)
-    api_keys = [bool(getattr(settings, f"{name}_api_key", "")) for name in asked]
+    api_keys = [bool(getattr(settings, key_field(name), "")) for name in asked]
     if "google" in settings.search:  # whose key and address are those of Gemini
         account = settings.gemini_account
         fields |= {"google": [account.is_usable, account.base_url, settings.gemini_model]}

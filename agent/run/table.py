@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from agent.answer import Answer
 from agent.answer.table import Column, ColumnType, TableAnswer, TableRow, build_row, merge_rows
-from agent.errors import UsageError
+from agent.errors import AgentError, UsageError
 from agent.evidence.lists import find_items, find_rows
 from agent.outside.budget import CallUsage, Caps
 from agent.outside.input_file import decode_lines
@@ -91,7 +91,7 @@ def read_names(path: Path) -> list[RowName]:
         texts = [row[at] for row in rows if len(row) > at]
     else:
         texts = list(lines)
-    names = _distinct(RowName(" ".join(text.split()), kind=kind) for text in texts)
+    names = distinct_rows(RowName(" ".join(text.split()), kind=kind) for text in texts)
     if not names:
         raise UsageError(f"{path} holds no names.", "Write one on each line, under a heading.")
     if len(names) > MAX_ROWS or any(len(row.name) > MAX_NAME for row in names):
@@ -100,7 +100,7 @@ def read_names(path: Path) -> list[RowName]:
     return names
 
 
-def _distinct(rows: Iterable[RowName]) -> list[RowName]:
+def distinct_rows(rows: Iterable[RowName]) -> list[RowName]:
     """The rows, each name once, whatever its case, accents or article."""
     found: dict[str, RowName] = {}
     for row in rows:
@@ -134,7 +134,19 @@ def collect_rows(run: Run, answer: Answer, wanted: int | None) -> list[RowName]:
         RowName(str(name), _other_names(answer, n)) for n, name in enumerate(names) if name
     ] or [RowName(name) for name in _choose_list(run.research.sources, answer, wanted)]
     short = (row for row in rows if len(row.name) <= MAX_NAME)
-    return _distinct(short)[: wanted or MAX_ROWS]
+    return distinct_rows(short)[: wanted or MAX_ROWS]
+
+
+def found_table(
+    topic: str, columns: tuple[Column, ...], output: OutputFile, run: Run, wanted: int | None
+) -> TableRun | None:
+    """The table of the rows that a run finds; None where it finds none. Raises AgentError."""
+    answer = run.answer()
+    if answer.error:
+        raise AgentError(answer.error.message, answer.error.remedy)
+    rows = collect_rows(run, answer, wanted)
+    few = (f"{len(rows)} rows were found of {wanted}.",) if len(rows) < (wanted or 0) else ()
+    return TableRun(topic, columns, rows, output, warnings=few, found_by=answer) if rows else None
 
 
 def _other_names(answer: Answer, n: int) -> tuple[str, ...]:
@@ -163,16 +175,20 @@ class TableRun:
         output: OutputFile,
         *,
         warnings: tuple[str, ...] = (),
-        usage: CallUsage | None = None,
+        found_by: Answer | None = None,
     ) -> None:
-        """`usage`: of the run that found the rows."""
+        """`found_by`: the answer of the run that found the rows, which their runs follow."""
         self._topic, self._columns, self._rows = topic, columns, rows
         self._output, self._warnings = output, warnings
-        self._usage = usage or CallUsage()
+        counted = found_by.usage.model_dump(include={*CallUsage.model_fields}) if found_by else {}
+        self._usage = CallUsage.model_validate(counted)
+        self._follow = found_by.run.id if found_by and found_by.run else None
+        self._read: dict[str, TableRow] = {}
 
     def begin(self, engine: Engine, settings: Settings, caps: Caps, concurrency: int) -> Batch:
         """The batch that researches what has no row yet. Raises UsageError."""
-        shaped = settings.model_copy(update={"slots_schema": row_schema(self._columns)})
+        shape = {"slots_schema": row_schema(self._columns), "follow": self._follow}
+        shaped = settings.model_copy(update=shape)
         topics = [row.topic for row in self._rows]
         return Batch(topics, self._output, engine, shaped, caps, concurrency=concurrency)
 
@@ -182,9 +198,7 @@ class TableRun:
 
     def table(self) -> TableAnswer:
         """The table as far as it is known, one row an entity, in the order of the names."""
-        done = [row for row in self._rows if row.name in self._output.index]
-        rows = merge_rows(self._read_row(row) for row in done)
-        left = len(self._rows) - len(done)
+        rows, left = merge_rows(self.rows()), len(self._rows) - len(self._output.index)
         return TableAnswer(
             topic=self._topic,
             columns=self._columns,
@@ -192,6 +206,13 @@ class TableRun:
             left=left,
             warnings=self._warnings,
         )
+
+    def rows(self) -> list[TableRow]:
+        """The rows that are done, in the order of the names."""
+        for row in self._rows:
+            if row.name in self._output.index and row.name not in self._read:
+                self._read[row.name] = self._read_row(row)
+        return [self._read[row.name] for row in self._rows if row.name in self._read]
 
     def _read_row(self, row: RowName) -> TableRow:
         held: dict[str, Any] = self._output.read_row(row.name)

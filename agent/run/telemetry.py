@@ -23,12 +23,12 @@ from collections.abc import Sequence
 from concurrent.futures import wait
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import urlsplit
 
 from agent import __version__
 from agent.outside import spawn
 from agent.outside.journal import Journal
 from agent.state.json_data import Json, get_path
+from agent.state.urls import find_host
 
 if TYPE_CHECKING:  # an optional extra, and a tenth of a second to import
     from opentelemetry.sdk.trace import ReadableSpan
@@ -151,7 +151,7 @@ def _describe_tool(line: Json) -> tuple[str, Attributes]:
     }
     response = line.get("response") or {}
     if line["call"] == "read":
-        attributes["server.address"] = _host_of(line["request"]["url"])
+        attributes["server.address"] = find_host(line["request"]["url"])
         attributes["research.characters"] = len(response.get("text", ""))
     else:
         failed = get_path(line, "error", "attempts", -1, "provider")
@@ -159,14 +159,6 @@ def _describe_tool(line: Json) -> tuple[str, Attributes]:
         attributes["research.hits"] = len(response.get("hits", ()))
         attributes |= {"research.usd": response["usd"]} if response.get("usd") else {}
     return f"execute_tool {line['call']}", attributes
-
-
-def _host_of(url: str) -> str:
-    """The host of a URL; "" for a file or an invalid URL."""
-    try:
-        return urlsplit(url).hostname or ""
-    except ValueError:
-        return ""
 
 
 def _to_nanoseconds(seconds: float) -> int:

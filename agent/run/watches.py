@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 
 from pydantic import Field, ValidationError
 
 from agent.errors import JournalError
-from agent.outside.file_lock import lock_file
+from agent.outside.file_lock import hold_lock
 from agent.outside.input_file import read_bytes
 from agent.run.begin import journal_path
 from agent.run.changes import Known
+from agent.run.library import LABELS_END, delete_with_labels
 from agent.settings import Settings
 from agent.shell import write_file
-from agent.state import Frozen
+from agent.state import Frozen, Scalar
 from agent.state.json_data import InvalidJson, parse_json
 
 MAX_BYTES = 20_000_000  # of a watch's file
@@ -51,6 +51,13 @@ class Pending(Frozen):
     left: tuple[str, ...]
 
 
+class Doubt(Frozen):
+    """A value that runs gave and that no page bears out as new: so many in succession."""
+
+    value: Scalar
+    runs: int = 1
+
+
 class WatchState(Frozen):
     """What is known of a watch. `history`: the values of each slot, since when, with sources."""
 
@@ -69,6 +76,7 @@ class WatchState(Frozen):
     runs: tuple[str, ...] = ()  # the journals of the last runs that counted, the newest first
     told: tuple[Notice, ...] = ()
     pending: tuple[Pending, ...] = ()
+    doubts: dict[str, Doubt] = Field(default_factory=dict)  # by what they are of
 
 
 def watch_id(question: str, slots: tuple[str, ...]) -> str:
@@ -87,13 +95,15 @@ class WatchFiles:
         """The watches whose file can be read, the one that changed last first."""
         found: list[WatchState] = []
         for path in self.folder.glob("*.json"):
+            if path.name.endswith(LABELS_END):
+                continue
             with suppress(JournalError):  # one that is broken is told where it is asked for
                 found += filter(None, [self.read(path.stem)])
         return sorted(found, key=lambda one: (one.changed_at, one.id), reverse=True)
 
     def read(self, name: str) -> WatchState | None:
         """A watch; None if there is none. Raises JournalError for a file that is no watch's."""
-        path = self._path(name)
+        path = self.path(name)
         try:
             return WatchState.model_validate(parse_json(read_bytes(path, MAX_BYTES)))
         except FileNotFoundError:
@@ -104,33 +114,28 @@ class WatchFiles:
 
     def write(self, state: WatchState) -> None:
         """Write a watch whole, or leave its file as it is. Raises OutputFailed."""
-        write_file(self._path(state.id), state.model_dump_json(), is_private=True)
+        write_file(self.path(state.id), state.model_dump_json(), is_private=True)
 
     def delete(self, name: str) -> bool:
         """Delete a watch; returns whether there was one."""
-        path = self._path(name)
+        path = self.path(name)
         is_there = path.is_file()
-        path.unlink(missing_ok=True)
+        delete_with_labels(path)
         return is_there
 
     @contextmanager
     def hold(self, name: str) -> Iterator[bool]:
         """Hold the watch for this process; False if another one has it. Raises JournalError."""
-        path = self._path(name).with_suffix(".lock")
-        try:
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-        except OSError as error:
-            fault = f"{path} cannot be written: {error.strerror}."
-            raise JournalError(fault, "Name a folder of your own with RUNS_DIR.") from None
-        release = None
-        try:
-            release = lock_file(file, path)
-            yield release is not None
-        finally:
-            if release:
-                release()
-            os.close(file)
+        path = self.path(name).with_suffix(".lock")
+        with ExitStack() as held:
+            try:
+                self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                is_ours = held.enter_context(hold_lock(path))
+            except OSError as error:
+                fault = f"{path} cannot be written: {error.strerror}."
+                raise JournalError(fault, "Name a folder of your own with RUNS_DIR.") from None
+            yield is_ours
 
-    def _path(self, name: str) -> Path:
+    def path(self, name: str) -> Path:
+        """Where a watch is kept."""
         return self.folder / f"{name}.json"

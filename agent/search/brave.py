@@ -2,34 +2,34 @@
 
 from __future__ import annotations
 
-from agent.search.keyed_provider import KeyedProvider
+from agent.search.service import Service
 from agent.state import Hit
 from agent.state.clock import utc_today
-from agent.state.json_data import get_objects, get_path
+from agent.state.json_data import get_objects
 
 MAX_WORDS = 50  # of a query; it takes 400 characters
 MAX_CHARS = 400
 
 
-class Brave(KeyedProvider):
+class Brave(Service):
     """Format: https://api-dashboard.search.brave.com/app/documentation/web-search/get-started."""
 
-    name = "brave"
+    name, needs_key = "brave", True
     row_names = ("url", "title", "snippet", "page_age", "text")
 
     def search(self, query: str) -> tuple[Hit, ...]:
         """Pages by rank. Raises SearchFailed."""
-        query, options = self._options.for_query(query)
+        query, options = self.options.for_query(query)
         until = f"{options.since}to{utc_today()}" if options.since else ""
-        words = self._options.add_site_operators(query).split()[:MAX_WORDS]
+        words = self.options.add_site_operators(query).split()[:MAX_WORDS]
         asked = {"q": " ".join(words)[:MAX_CHARS], "count": str(options.max_results)}
         asked |= {"freshness": until} if until else {}
-        headers = {"X-Subscription-Token": self._endpoint.secret, "Accept": "application/json"}
-        body = self._endpoint.call("/res/v1/web/search", headers=headers, params=asked)
+        headers = {"X-Subscription-Token": self.key, "Accept": "application/json"}
+        body = self.endpoint.call("/res/v1/web/search", headers=headers, params=asked)
         if body.get("type") == "search" and "web" not in body:  # nothing was found
             return ()
         for row in get_objects(body, "web", "results"):
             more = row.get("extra_snippets")
             texts = [row.get("description"), *(more if isinstance(more, list) else ())]
             row["snippet"] = " … ".join(text for text in texts if isinstance(text, str))
-        return self.parse_rows({"results": get_path(body, "web", "results")})
+        return self.parse_rows(body, "web", "results")

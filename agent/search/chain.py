@@ -9,10 +9,11 @@ from functools import partial
 from typing import Protocol
 
 from agent.errors import NOTHING_SPENT, SearchFailed, Spent
+from agent.outside.budget import Budget
 from agent.search.circuit_breaker import ANSWERED, CircuitBreaker, Cooldowns
 from agent.search.hits import MAX_QUERY, clean_hits
 from agent.search.options import SearchOptions
-from agent.search.paid import PaidHits, PaidQueries, Spending
+from agent.search.paid import PaidHits, PaidQueries
 from agent.state import Attempt, Hit, Outcome, SearchResults
 from agent.state.sanitizing import sanitize_line
 
@@ -28,7 +29,6 @@ class Provider(Protocol):
 
     def search(self, query: str) -> Hits | PaidHits:
         """Hits, best first. Raises SearchFailed with the outcome of this one try."""
-        ...
 
 
 class SearchChain:
@@ -66,7 +66,7 @@ class SearchChain:
         self._breaker = CircuitBreaker(cooldowns or Cooldowns(), now)
         self._paid = PaidQueries()
 
-    def limit_spending(self, budget: Spending) -> None:
+    def limit_spending(self, budget: Budget) -> None:
         """Ask this budget before each query that costs money."""
         self._paid.budget = budget
 

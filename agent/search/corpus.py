@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import math
 import os
@@ -13,8 +12,8 @@ from pathlib import Path
 from agent.errors import ReadFailed, UsageError
 from agent.evidence import rank_texts, split_sentences
 from agent.evidence.language import language_of
-from agent.search.index import RESCAN_SECONDS
-from agent.search.open_indexes import OpenIndexes
+from agent.search.index import RESCAN_SECONDS, CorpusIndex, Match
+from agent.search.open_indexes import OpenIndexes, index_file
 from agent.search.options import SearchOptions
 from agent.search.terms import query_terms
 from agent.state import Hit, Page
@@ -135,12 +134,9 @@ class Corpus:
         """The best `MAX_HITS` documents that match a query. No match is no failure."""
         if not self._index.refresh(0.0):  # files have just changed; many take long
             self._index.refresh(max(0.0, UPDATE_PATIENCE - self._index.update_seconds))
-        query, _ = SearchOptions().for_query(query[:MAX_QUERY])
-        terms = self._select_terms(query_terms(query, language_of(query)))
-        if not terms:
-            return ()
-        matches = self._index.search(terms, TITLE_WEIGHT, MAX_CHUNKS)[:MAX_HITS]
-        found = ((one.url, one.title, _best_sentence(one.text, query)) for one in matches)
+        query, _ = SearchOptions().for_query(query)
+        matches = find_matches(self._index, query, MAX_CHUNKS)[:MAX_HITS]
+        found = ((one.url, one.title, best_sentence(one.text, query)) for one in matches)
         return tuple(Hit(url=url, title=title, snippet=said) for url, title, said in found)
 
     def read(self, url: str) -> Page:
@@ -161,21 +157,23 @@ class Corpus:
             self._is_closed = True
             self._indexes.close(self._index)
 
-    def _select_terms(self, terms: Sequence[str]) -> Sequence[str]:
-        """Of a large corpus no common terms: they cost most and matter least."""
-        if self._index.size < COMMON:
-            return terms
-        counts = {term: self._index.count_chunks(term, COMMON) for term in terms}
-        return [term for term, count in counts.items() if 0 < count < COMMON] or terms
+
+def find_matches(index: CorpusIndex, query: str, limit: int) -> list[Match]:
+    """The documents among the `limit` best chunks for a query, best first."""
+    query = query[:MAX_QUERY]
+    terms = _select_terms(index, query_terms(query, language_of(query)))
+    return index.search(terms, TITLE_WEIGHT, limit) if terms else []
 
 
-def index_file(root: Path, cache_dir: Path) -> Path:
-    """Where the index of a folder of documents is stored."""
-    path = os.path.abspath(root)  # noqa: PTH100 - links stay unresolved
-    return cache_dir / f"corpus-{hashlib.sha256(os.fsencode(path)).hexdigest()[:16]}.sqlite"
+def _select_terms(index: CorpusIndex, terms: Sequence[str]) -> Sequence[str]:
+    """Of a large corpus no common terms: they cost most and matter least."""
+    if index.size < COMMON:
+        return terms
+    counts = {term: index.count_chunks(term, COMMON) for term in terms}
+    return [term for term, count in counts.items() if 0 < count < COMMON] or terms
 
 
-def _best_sentence(text: str, query: str) -> str:
+def best_sentence(text: str, query: str) -> str:
     """The sentence of a text that matches a query best. A heading counts only if all are."""
     sentences = [text[start:end] for start, end in split_sentences(text)]
     candidates = [line for line in sentences if not line.startswith("#")] or sentences

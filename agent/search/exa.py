@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from agent.search.hits import MAX_PAGE_TEXT, MAX_SNIPPET
-from agent.search.keyed_provider import KeyedProvider
+from agent.search.service import Service
 from agent.state import Hit
 from agent.state.json_data import Json, get_objects
 
 
-class Exa(KeyedProvider):
+class Exa(Service):
     """Format: https://exa.ai/docs/reference/search.
 
     The request asks for highlights and text: without them a result has no snippet. Text has its
     price by the page, whatever its length.
     """
 
-    name = "exa"
+    name, needs_key = "exa", True
     row_names = ("url", "title", "snippet", "publishedDate", "text")
 
     def search(self, query: str) -> tuple[Hit, ...]:
         """Pages by likeness to the query. Raises SearchFailed."""
-        headers = {"x-api-key": self._endpoint.secret}
-        body = self._endpoint.call("/search", headers=headers, body=self._request_body(query))
+        headers = {"x-api-key": self.key}
+        body = self.endpoint.call("/search", headers=headers, body=self._request_body(query))
         if body.get("error"):
-            raise self._endpoint.error_from_message(body)
+            raise self.endpoint.error_from_message(body)
         for row in get_objects(body, "results"):
             given = row.get("highlights")
             texts = given if isinstance(given, list) else []
@@ -32,7 +32,7 @@ class Exa(KeyedProvider):
         return self.parse_rows(body)
 
     def _request_body(self, query: str) -> Json:
-        query, options = self._options.for_query(query)
+        query, options = self.options.for_query(query)
         length = MAX_PAGE_TEXT if options.page_text else MAX_SNIPPET
         contents = {"highlights": True, "text": {"maxCharacters": length}}
         body = {"query": query, "numResults": options.max_results, "type": "auto"}

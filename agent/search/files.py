@@ -36,7 +36,7 @@ def scan_files(root: Path) -> FileScan:
     symbolic links to files outside the folder.
     """
     if root.is_file():
-        stamp = _stamp_of(root)
+        stamp = stamp_of(root)
         return FileScan(root, {"": stamp} if stamp else {})
     real_root = os.path.realpath(root)
     stamps: dict[str, str] = {}
@@ -47,7 +47,7 @@ def scan_files(root: Path) -> FileScan:
         name = storable_name(path)
         if name != path:
             odd_names[name] = path
-        if stamp := _stamp_of(entry) if _is_supported(entry, real_root) else "":
+        if stamp := stamp_of(entry) if _is_supported(entry, real_root) else "":
             stamps[name] = stamp
         else:
             unknown.append(name)
@@ -96,7 +96,7 @@ def _is_supported(entry: os.DirEntry[str], real_root: str) -> bool:
     return not is_linked or Path(os.path.realpath(entry.path)).is_relative_to(real_root)
 
 
-def _stamp_of(file: Path | os.DirEntry[str]) -> str:
+def stamp_of(file: Path | os.DirEntry[str]) -> str:
     """Size and times of change of a regular file; "" for anything else, or if it cannot be asked.
 
     The time of change of its status is among them: it changes with the right to read, and where an

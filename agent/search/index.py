@@ -167,6 +167,11 @@ class CorpusIndex:
         places = tuple(map(tuple, json.loads(marks or "[]")))
         return Document(title, text, url, marks=places, note=note, date=date)
 
+    def find_urls(self, part: str) -> list[str]:
+        """The URLs of the documents whose URL has this in it."""
+        rows = self._fetch("SELECT url FROM documents WHERE instr(url, ?) ORDER BY url", part)
+        return [url for (url,) in rows]
+
     def close(self) -> None:
         """Stop reading files and close the index; what was read is kept."""
         self._is_closed = True
@@ -200,7 +205,8 @@ class CorpusIndex:
         is_done = False
         while not is_done:
             scan = self._scan_files()
-            update = IndexUpdate(self._db, self._lock, FileReader(reader, self._deadline), scan)
+            files = self.make_reader(reader, self._deadline)
+            update = IndexUpdate(self._db, self._lock, files, scan)
             self._is_away = not scan.stamps and bool(self._fetch("SELECT 1 FROM files LIMIT 1"))
             if self._is_away:
                 return
@@ -211,12 +217,20 @@ class CorpusIndex:
     def _scan_files(self) -> FileScan:
         """The files as they are. Of a large folder, looking at them takes a tenth of the time."""
         start = time.monotonic()
-        scan = scan_files(self._root)
+        scan = self.find_files(self._root)
         self._scan_seconds = time.monotonic() - start
         pause = SCAN_PAUSES * self._scan_seconds if self._scan_seconds > SLOW_SCAN else 0.0
         self._rescan_at = start + max(self._rescan_seconds, pause)
         self.unknown_files, self._folder_faults = scan.unknown, scan.faults
         return scan
+
+    def find_files(self, root: Path) -> FileScan:
+        """The files of the folder as they are."""
+        return scan_files(root)
+
+    def make_reader(self, bodies: BodyReader, deadline: float) -> FileReader:
+        """What reads the files until a time on the monotonic clock."""
+        return FileReader(bodies, deadline)
 
     def _replace_index(self, *, is_damaged: bool) -> None:
         """Begin anew: in the same file where that was damaged, else in memory."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import threading
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -19,14 +21,19 @@ class OpenIndexes:
         self._users: dict[CorpusIndex, int] = {}
 
     def open(
-        self, root: Path, file: Path | None, deadline: float, rescan_seconds: float
+        self,
+        root: Path,
+        file: Path | None,
+        deadline: float,
+        rescan_seconds: float,
+        make: Callable[[Path, Path | None, float, float], CorpusIndex] = CorpusIndex,
     ) -> CorpusIndex:
-        """The index of a folder, as `CorpusIndex` makes it; of deadlines the last one counts."""
+        """The index of a folder, as `make` makes it; of deadlines the last one counts."""
         with self._lock:
             if index := self._open.get((root, file)):
                 index.reopen(deadline)
             else:
-                index = self._open[root, file] = CorpusIndex(root, file, deadline, rescan_seconds)
+                index = self._open[root, file] = make(root, file, deadline, rescan_seconds)
             self._users[index] = self._users.get(index, 0) + 1
             return index
 
@@ -49,3 +56,10 @@ def shared_indexes() -> OpenIndexes:
 @cache
 def _make_indexes(_: int) -> OpenIndexes:
     return OpenIndexes()
+
+
+def index_file(root: Path, cache_dir: Path, name: str = "corpus") -> Path:
+    """Where the index of a folder of documents, or of the journals in it, is stored."""
+    path = os.path.abspath(root)  # noqa: PTH100 - links stay unresolved
+    digest = hashlib.sha256(os.fsencode(path)).hexdigest()[:16]
+    return cache_dir / f"{name.replace(':', '-')}-{digest}.sqlite"

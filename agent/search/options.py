@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, field_validator
 
 from agent.state import Frozen
+from agent.state.urls import is_under
 
 
 class Locale(NamedTuple):
@@ -143,9 +144,9 @@ class SearchOptions(Frozen):
 
     def is_permitted(self, host: str) -> bool:
         """Whether the domains permit pages of this host."""
-        if _is_under(host, self.block_domains):
+        if is_under(host, self.block_domains):
             return False
-        return not self.allow_domains or _is_under(host, self.allow_domains)
+        return not self.allow_domains or is_under(host, self.allow_domains)
 
 
 def _day_after(word: str) -> date | None:
@@ -155,7 +156,3 @@ def _day_after(word: str) -> date | None:
         return date.fromisoformat(day) if name == "after" else None
     except ValueError:
         return None
-
-
-def _is_under(host: str, domains: tuple[str, ...]) -> bool:
-    return any(host == domain or host.endswith(f".{domain}") for domain in domains)

@@ -7,10 +7,10 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from agent.errors import NOTHING_SPENT, Spent
-from agent.outside.budget import Cost
+from agent.outside.budget import Budget, Cost
 from agent.state import Attempt, Hit, SearchResults
 
 NOT_ASKED = ("skipped", "no_key")
@@ -34,19 +34,11 @@ class PaidHits(NamedTuple):
     attempts: tuple[Attempt, ...] = ()
 
 
-class Spending(Protocol):
-    """What a run's budget says of costs: see `Budget`."""
-
-    def reserve_cost(self, cost: Cost | None) -> bool: ...
-
-    def release(self, cost: Cost) -> None: ...
-
-
 class PaidQueries:
     """Keeps the providers of one run to their terms and to the run's budget. Thread-safe."""
 
     def __init__(self) -> None:
-        self.budget: Spending | None = None  # of the run, which is made after its sources
+        self.budget: Budget | None = None  # of the run, which is made after its sources
         self._counts: Counter[str] = Counter()
         self._told: set[str] = set()
         self._lock = threading.Lock()

@@ -92,7 +92,7 @@ def _load_sources(journals: Sequence[Path]) -> tuple[Source, ...]:
     size = 0
     for n, journal in enumerate(journals):
         try:
-            found = list(_pages_of(list(read_journal(journal).calls.values())))
+            found = list(pages_of(list(read_journal(journal).calls.values())))
         except JournalError as error:
             if n == 0:
                 raise SearchFailed(error.message, error.remedy, outcome="not_found") from None
@@ -105,7 +105,7 @@ def _load_sources(journals: Sequence[Path]) -> tuple[Source, ...]:
     return tuple(Source.of(n, page, hit) for n, (page, hit) in enumerate(pages.values(), 1))
 
 
-def _pages_of(calls: Sequence[Json]) -> Iterator[tuple[Page, Hit]]:
+def pages_of(calls: Sequence[Json]) -> Iterator[tuple[Page, Hit]]:
     """The pages of a journal, each with the hit that named it; of one that failed its snippet."""
     searches = (_parse(SearchResults, line) for line in calls if line["call"] == "search")
     named = {

@@ -5,42 +5,43 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.util import find_spec
 
-from agent import USER_AGENT
 from agent.errors import SearchFailed, UsageError
 from agent.outside.plugins import load_plugin, plugin_names
 from agent.outside.rate_limits import RateLimiter
 from agent.search.brave import Brave
 from agent.search.chain import Provider, SearchChain
+from agent.search.code import Code
 from agent.search.duckduckgo import DuckDuckGo
 from agent.search.exa import Exa
 from agent.search.google_grounding import GoogleGrounding
 from agent.search.options import SearchOptions
 from agent.search.paid import PaidHits, Terms
-from agent.search.scholar.fusion import SERVICES, Scholar
+from agent.search.scholar.fusion import Scholar
 from agent.search.searxng import SearXNG
 from agent.search.serpapi import SerpApi
 from agent.search.serper import Serper
+from agent.search.service import Service
+from agent.search.side_by_side import SideBySide
 from agent.search.tavily import Tavily
 from agent.search.wikipedia import Wikipedia
-from agent.settings import DEFAULT_PROVIDERS, Settings
+from agent.search.wolfram import Wolfram
+from agent.settings import DEFAULT_PROVIDERS, Settings, key_field
 from agent.settings.mcp_servers import find_mcp_servers
 from agent.state import Hit
 
+#: Services that are asked side by side under one name, and each of them by its own.
+SETS: tuple[type[SideBySide], ...] = (Scholar, Code)
+SERVICES: dict[str, type[Service]] = {
+    one.name: one
+    for one in (SerpApi, Exa, Tavily, Serper, Wikipedia, SearXNG, Brave, Wolfram)
+    + tuple(service for one_set in SETS for service in one_set.services.values())
+}
 #: Name in SEARCH_PROVIDERS -> how to build the provider. One that lacks its key is built too: its
 #: `search` says which setting is missing.
 PROVIDERS: dict[str, Callable[[Settings, SearchOptions], Provider]] = {
-    "serpapi": SerpApi.from_settings,
-    "exa": Exa.from_settings,
-    "tavily": Tavily.from_settings,
-    "serper": Serper.from_settings,
     "google": GoogleGrounding,
     "duckduckgo": lambda settings, options: DuckDuckGo(options, settings.search_timeout),
-    "wikipedia": lambda own, options: Wikipedia(
-        own.wikipedia_base_url, options, own.search_timeout, own.user_agent or USER_AGENT
-    ),
-    "searxng": lambda own, options: SearXNG(own.searxng_url, options, own.search_timeout),
-    "brave": Brave.from_settings,
-    "scholar": Scholar,
+    **{one.name: one for one in SETS},
     **SERVICES,
 }
 
@@ -88,7 +89,7 @@ def build_search_chain(
     options = options or SearchOptions(language=settings.lang)
     own = own or {}
     factories = PROVIDERS | {name: _always(provider) for name, provider in own.items()}
-    names = name_providers(settings, [name for name in own if name != "corpus"])
+    names = name_providers(settings, [name for name in own if name.startswith("mcp:")])
     for name in set(names) - factories.keys():
         if plugin := load_plugin("search_providers", name):
             factories = {**factories, name: plugin}
@@ -120,12 +121,25 @@ def name_providers(settings: Settings, servers: Sequence[str]) -> list[str]:
     """The names of the providers of the settings, in their order, each once.
 
     `servers` are the MCP servers. `mcp` stands for all of them; where none is named they are first.
+    Before all others comes what earlier runs read.
     """
     named = [name.lower() for name in settings.search]
     if not any(name == "mcp" or name.startswith("mcp:") for name in named):
         named = ["mcp", *named] if servers else named
     each = ([*servers] if name == "mcp" and servers else [name] for name in named)
-    return list(dict.fromkeys(name for names in each for name in names))
+    names = dict.fromkeys(name for names in each for name in names)
+    return sorted(names, key=lambda name: name != settings.run_source)
+
+
+def account_of(name: str) -> str:
+    """The name that a provider's settings have."""
+    return (SERVICES[name].account if name in SERVICES else "") or name
+
+
+def find_services(settings: Settings, one_set: type[SideBySide]) -> list[str]:
+    """The services of a set that a run may ask; all of them where the set is named."""
+    named = {*settings.search, *research_services(settings)}
+    return [name for name in one_set.services if {name, one_set.name} & named]
 
 
 def find_searches(settings: Settings) -> tuple[str, ...]:
@@ -133,8 +147,10 @@ def find_searches(settings: Settings) -> tuple[str, ...]:
 
     `demo` is the demo's corpus, `corpus` the user's.
     """
+    runs = settings.run_source
     if settings.offline:
-        return ("corpus" if settings.corpus else "demo",)
+        own = ("corpus",) if settings.corpus else () if runs else ("demo",)
+        return (runs, *own) if runs else own
     if settings.corpus and "corpus" not in settings.search:
         return ("corpus",)
     servers = [f"mcp:{server.name}" for server in find_mcp_servers(settings)]
@@ -150,9 +166,9 @@ def _can_be_asked(name: str, settings: Settings) -> bool:
 
 def _has_key(name: str, settings: Settings) -> bool:
     """Whether a provider has the key that it needs, if it needs one."""
-    if name in SERVICES:  # whose keys only allow more
+    if (service := SERVICES.get(name)) and not service.needs_key:  # its key only allows more
         return True
     if name == GoogleGrounding.name:
         return GoogleGrounding(settings, SearchOptions()).terms is not None
-    key = getattr(settings, f"{name}_api_key", None)
+    key = getattr(settings, key_field(account_of(name)), None)
     return key is None or bool(key.get_secret_value())

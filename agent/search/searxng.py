@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from datetime import date
+from collections.abc import Iterator
 
 from agent.errors import SearchFailed
-from agent.outside.http import Endpoint
 from agent.search.hits import parse_hit
-from agent.search.options import SearchOptions
+from agent.search.service import Service
 from agent.state import Hit
 from agent.state.clock import utc_today
 from agent.state.json_data import Json, get_objects, get_path
@@ -16,49 +14,38 @@ from agent.state.json_data import Json, get_objects, get_path
 ENABLE_JSON = "Add json to search.formats in the settings.yml of the SearXNG server."
 
 
-class SearXNG:
+class SearXNG(Service):
     """Format: https://docs.searxng.org/dev/search_api.html.
 
     `since` becomes the shortest of its time ranges (day, week, month, year) that reaches it. No
     results while engines did not respond is a failure, not an empty answer.
     """
 
-    name = "searxng"
-
-    def __init__(
-        self,
-        url: str,
-        options: SearchOptions | None = None,
-        timeout: float = 20.0,
-        today: Callable[[], date] = utc_today,
-    ) -> None:
-        self._endpoint = Endpoint(url, "SEARXNG_URL", timeout=timeout)
-        self._options = options or SearchOptions()
-        self._today = today
+    name, url_field = "searxng", "{}_url"
+    row_names = ("url", "title", "content", "publishedDate")
+    today = staticmethod(utc_today)
 
     def search(self, query: str) -> tuple[Hit, ...]:
         """The engines' own answers, then pages. Raises SearchFailed."""
         try:
-            body = self._endpoint.call("/search", params=self._parameters(query))
+            body = self.endpoint.call("/search", params=self._parameters(query))
         except SearchFailed as failure:
             if failure.outcome == "blocked" and failure.message.startswith("HTTP 403"):
                 failure.remedy = ENABLE_JSON
             raise
-        rows = self._endpoint.get_results(body, "results")
-        names = ("url", "title", "content", "publishedDate")
-        found = (hit for row in rows for hit in parse_hit(*map(row.get, names)))
+        found = self.parse_rows(body)
         hits = (*_parse_answers(body), *found)
         if not hits and (engines := body.get("unresponsive_engines")):  # a list of `[name, reason]`
             listed = (get_path(one, 0) for one in (engines if isinstance(engines, list) else ()))
             named = ", ".join(name for name in listed if isinstance(name, str))
-            raise self._endpoint.build_error("unavailable", f"its engines did not answer: {named}")
+            raise self.endpoint.build_error("unavailable", f"its engines did not answer: {named}")
         return hits
 
     def _parameters(self, query: str) -> dict[str, str]:
-        query, options = self._options.for_query(query)
+        query, options = self.options.for_query(query)
         parameters = {"q": options.add_site_operators(query), "format": "json"}
         parameters["language"] = options.locale_for(query).language
-        time_range = options.time_range(self._today())
+        time_range = options.time_range(self.today())
         return parameters | ({"time_range": time_range} if time_range else {})
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from agent.search.google import parse_page
-from agent.search.keyed_provider import KeyedProvider
+from agent.search.service import Service
 from agent.state import Hit
 
 NO_RESULTS = "t returned any results"
 
 
-class SerpApi(KeyedProvider):
+class SerpApi(Service):
     """Format: https://serpapi.com/search-api.
 
     The library makes the path and the parameters; `Endpoint` makes the request. The library's own
@@ -18,22 +18,22 @@ class SerpApi(KeyedProvider):
     results.
     """
 
-    name = "serpapi"
+    name, needs_key = "serpapi", True
 
     def search(self, query: str) -> tuple[Hit, ...]:
         """Google's own answers and results, and what stands beside them. Raises SearchFailed."""
-        self._endpoint.check_configured()
+        self.endpoint.check_configured()
         from serpapi import GoogleSearch
 
-        parameters = self._options.google_parameters(query)
-        client = GoogleSearch({**parameters, "api_key": self._endpoint.secret, "output": "json"})
+        parameters = self.options.google_parameters(query)
+        client = GoogleSearch({**parameters, "api_key": self.key, "output": "json"})
         client.BACKEND = ""  # on this object only: the endpoint has the host
         path, parameters = client.construct_url("/search")
-        body = self._endpoint.call(path, params=parameters)
+        body = self.endpoint.call(path, params=parameters)
         error = body.get("error")
         if error and NO_RESULTS not in str(error).lower():
-            raise self._endpoint.error_from_message(error)
+            raise self.endpoint.error_from_message(error)
         # a page without results; Google's own answers may be on it
         is_empty = "organic_results" not in body and ("error" in body or "search_metadata" in body)
-        results = [] if is_empty else self._endpoint.get_results(body, "organic_results")
+        results = [] if is_empty else self.endpoint.get_results(body, "organic_results")
         return parse_page(body, results)

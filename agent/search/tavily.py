@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from agent.search.keyed_provider import KeyedProvider
+from agent.search.service import Service
 from agent.state import Hit
 from agent.state.json_data import Json
 
 
-class Tavily(KeyedProvider):
+class Tavily(Service):
     """Format: https://docs.tavily.com/documentation/api-reference/endpoint/search.
 
     At most 20 results. Its own `answer` is not requested: it names no source. The text of the pages
     costs no more credits, and some time.
     """
 
-    name = "tavily"
+    name, needs_key = "tavily", True
     row_names = ("url", "title", "content", "published_date", "raw_content")
 
     def search(self, query: str) -> tuple[Hit, ...]:
         """Pages, best first. Raises SearchFailed."""
-        headers = {"Authorization": f"Bearer {self._endpoint.secret}"}
-        body = self._endpoint.call("/search", headers=headers, body=self._request_body(query))
+        headers = {"Authorization": f"Bearer {self.key}"}
+        body = self.endpoint.call("/search", headers=headers, body=self._request_body(query))
         if body.get("error") or (body.get("detail") and "results" not in body):
-            raise self._endpoint.error_from_message(body)
+            raise self.endpoint.error_from_message(body)
         return self.parse_rows(body)
 
     def _request_body(self, query: str) -> Json:
-        query, options = self._options.for_query(query)
+        query, options = self.options.for_query(query)
         body = {"query": query, "max_results": options.max_results, "search_depth": "basic"}
         filters = {
             "include_domains": list(options.allow_domains),

@@ -53,10 +53,5 @@ def command(host: str, port: int, make_token: bool, **options: Any) -> int:
         return serve.serve(app, runs, host, port)
 
 
-def main() -> None:
-    """Run the command and end the process."""
-    shell.run_and_exit(command)
-
-
 if __name__ == "__main__":
-    main()
+    shell.run_and_exit(command)

@@ -23,7 +23,12 @@ from agent.answer.check import CheckResult
 from agent.answer.phrases import STANDING_LABELS, VERDICT_LABELS
 from agent.answer.shown_check import STATUSES, VERDICTS
 from agent.errors import AgentError, Busy, UsageError
+from agent.outside.recording import LONGEST_SAID
+from agent.run.export import write_export
+from agent.run.library import NO_SUCH_RUN, RUN_NAME_PATTERN, NewTitleAndTags, write_labels
 from agent.run.models import make_models
+from agent.run.plan import PlanOffer
+from agent.search.documents import MAX_BYTES
 from agent.search.providers import find_searches
 from agent.server import body, responses
 from agent.server.choices import Choices, describe_choices
@@ -33,6 +38,7 @@ from agent.server.metrics import CONTENT_TYPE, Metrics
 from agent.server.openai_routes import add_openai_routes
 from agent.server.openapi import (
     ANSWER_OR_STREAM,
+    ARCHIVE,
     CHECK_REFUSALS,
     DELETION_REFUSALS,
     FAILED_CHECK,
@@ -40,27 +46,34 @@ from agent.server.openapi import (
     NOTHING_MORE,
     REFUSALS,
     RUN_REFUSALS,
+    SAY_REFUSALS,
     STREAM,
 )
 from agent.server.stream import EventStream, wait_for_end, work_while_connected
+from agent.server.table_routes import add_table_routes
+from agent.server.watch_routes import add_watch_routes
 from agent.serving import logs
 from agent.serving.guard import AccessGuard
 from agent.serving.live import LiveRun, RunSummary
-from agent.serving.request import CheckRequest, Configure, Question
-from agent.serving.runs import MAX_LISTED, RUN_NAME, Runs, begin_requested
+from agent.serving.request import MAX_DOCUMENTS, CheckRequest, Configure, Question
+from agent.serving.runs import MAX_LISTED, Runs, begin_requested, plan_requested
 from agent.serving.serve import guard_app
+from agent.shell import FormatName
 
 UI_FOLDER = Path(__file__).parent / "ui"
-#: The words of the other formats, which the page has from them.
+#: The words of the other formats and some bounds, which the page has from them.
 LABELS: dict[str, Any] = {
     "VERDICT_LABELS": VERDICT_LABELS,
     "STANDING_LABELS": STANDING_LABELS,
     "CHECK_LABELS": {verdict: words.label for verdict, words in VERDICTS.items()},
     "SOURCE_LABELS": STATUSES,
+    "MAX_DOCUMENTS": MAX_DOCUMENTS,
+    "LARGEST_DOCUMENT": MAX_BYTES,
 }
+WORDS = "words of a question, a title or tags"
 UI_SUFFIXES = {".html", ".css", ".js", ".svg", ".png", ".ico", ".woff2"}
-NO_SUCH_RUN = "There is no run of this name."
-RunName = Annotated[str, PathParameter(pattern=f"^{RUN_NAME.pattern}$", description="a run's id")]
+StyleName = Annotated[str, Query(pattern="^[a-z0-9-]*$", description="of a bibliography")]
+RunName = Annotated[str, PathParameter(pattern=f"^{RUN_NAME_PATTERN}$", description="a run's id")]
 
 
 class Backend:
@@ -131,8 +144,11 @@ def create_app(backend: Backend) -> FastAPI:
     _add_check_routes(app, backend)
     _add_run_routes(app, backend)
     _add_output_routes(app, backend)
+    _add_library_routes(app, backend)
     add_document_routes(app, backend)
     add_openai_routes(app, backend)
+    add_table_routes(app, backend)
+    add_watch_routes(app, backend)
     return app
 
 
@@ -143,7 +159,7 @@ def _add_ui_routes(app: FastAPI) -> None:
 
     @app.get("/ui/shared.js", include_in_schema=False)
     def shared_labels() -> Response:
-        """The words of the other formats, as a module of the page."""
+        """`LABELS` as a module of the page."""
         lines = (f"export const {n} = {json.dumps(one)};\n" for n, one in LABELS.items())
         return Response("".join(lines), media_type="text/javascript")
 
@@ -193,6 +209,14 @@ def _add_research_routes(app: FastAPI, backend: Backend) -> None:
         live = await backend.begin(request, question)
         return await backend.answer(request, live, responses.answer_response)
 
+    @app.post("/api/plan", responses={**REFUSALS, **FAILED_SERVICES})
+    def plan(question: Question) -> PlanOffer:
+        """Plan a report: its sections, questions and searches, and what it would take.
+
+        Nothing is searched. Send it, changed or not, as `plan` with the question.
+        """
+        return plan_requested(backend.configure, question)
+
     @app.post("/api/research/stream", response_class=Response, responses={**REFUSALS, **STREAM})
     async def stream(request: Request, question: Question) -> Response:
         """Research a question; tells what happens as it happens."""
@@ -235,10 +259,11 @@ def _add_run_routes(app: FastAPI, backend: Backend) -> None:
     @app.get("/api/runs", responses={401: RUN_REFUSALS[401]})
     def runs(
         limit: Annotated[int, Query(ge=1, le=MAX_LISTED)] = 50,
-        search: Annotated[str, Query(max_length=200, description="words of a question")] = "",
+        search: Annotated[str, Query(max_length=200, description=WORDS)] = "",
+        q: Annotated[str, Query(max_length=200, description="the same")] = "",
     ) -> list[RunSummary]:
         """The newest runs, of this process and of earlier ones."""
-        return backend.runs.list_newest(limit, search)
+        return backend.runs.list_newest(limit, f"{search} {q}")
 
     @app.get("/api/runs/{name}", response_model=body.RunDetail, responses=RUN_REFUSALS)
     async def run(name: RunName) -> Response:
@@ -246,11 +271,13 @@ def _add_run_routes(app: FastAPI, backend: Backend) -> None:
         live = await backend.find(name)
         usage, slots = live.usage_and_slots()
         activity = await run_in_threadpool(live.activity)  # it may rank sentences
-        detail = live.summary.model_dump(mode="json") | {
+        summary = await run_in_threadpool(backend.runs.label, live.summary)
+        detail = summary.model_dump(mode="json") | {
             "frames": len(live.frames),
             "usage": usage.model_dump(mode="json"),
             "slots": {name: slot.model_dump(mode="json") for name, slot in slots.items()},
             "max_usd": live.max_usd,
+            "is_check": live.is_check,
             "activity": activity.model_dump(mode="json"),
             "answer": live.answer and responses.result_body(live.answer),
         }
@@ -263,6 +290,15 @@ def _add_run_routes(app: FastAPI, backend: Backend) -> None:
         await run_in_threadpool(backend.runs.cancel, live)
         return live.summary
 
+    @app.post("/api/runs/{name}/say", status_code=202, responses=SAY_REFUSALS)
+    async def say(name: RunName, said: body.SayRequest) -> RunSummary:
+        """Give a run that goes on an instruction: it changes what is planned next."""
+        live = await backend.find(name)
+        if len(said.text) > LONGEST_SAID:
+            raise HTTPException(413, f"An instruction may have {LONGEST_SAID} characters.")
+        live.say(said.text)
+        return live.summary
+
 
 def _add_output_routes(app: FastAPI, backend: Backend) -> None:
     @app.get(
@@ -272,19 +308,38 @@ def _add_output_routes(app: FastAPI, backend: Backend) -> None:
     )
     async def events(name: RunName, last_event_id: Annotated[str, Header()] = "") -> Response:
         """The frames of a run after the one that `Last-Event-ID` names."""
-        live = await backend.find(name)
-        after = int(last_event_id[:9]) if last_event_id.isdecimal() else 0  # no run has 10^9
-        if live.has_ended and after >= len(live.frames):
-            return Response(status_code=204)  # an EventSource asks no more
-        return EventStream(live, backend.linger, min(after, len(live.frames)))
+        return EventStream.after(await backend.find(name), backend.linger, last_event_id)
 
     @app.get("/api/runs/{name}/answer", response_model=Answer, responses=RUN_REFUSALS)
-    async def answer(name: RunName, format: responses.AnswerFormat = "json") -> Response:
-        """The answer of a run that has ended, as a file."""
+    async def answer(name: RunName, format: FormatName = "json", style: StyleName = "") -> Response:
+        """The answer of a run that has ended, as a file; `style` is of a bibliography."""
         live = await backend.find(name)
         if live.answer is None:
             raise HTTPException(409, "The run has not ended.")
-        return responses.file_response(live.id, live.answer, format)
+        return await run_in_threadpool(
+            responses.file_response, live.id, live.answer, format, backend.settings, style
+        )
+
+
+def _add_library_routes(app: FastAPI, backend: Backend) -> None:
+    @app.get("/api/runs/{name}/export", responses={**RUN_REFUSALS, **ARCHIVE})
+    def export(name: RunName) -> Response:
+        """A run as one file, which `research-agent audit` checks on another machine."""
+        journal = backend.runs.library.find(name)
+        if journal is None:
+            raise HTTPException(404, NO_SUCH_RUN)
+        headers = {"Content-Disposition": f'attachment; filename="{name}.zip"'}
+        return Response(write_export(journal), headers=headers, media_type="application/zip")
+
+    @app.patch("/api/runs/{name}", responses=RUN_REFUSALS)
+    async def label(name: RunName, labels: NewTitleAndTags) -> RunSummary:
+        """Give a run a title and tags."""
+        live = await backend.find(name)
+        journal = backend.runs.library.find(name)
+        if journal is None:
+            raise HTTPException(404, NO_SUCH_RUN)
+        await run_in_threadpool(write_labels, journal, labels)
+        return backend.runs.label(live.summary)
 
     @app.delete("/api/runs/{name}", status_code=204, responses=DELETION_REFUSALS)
     def delete(name: RunName) -> None:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from pydantic import Field, create_model
+from pydantic import ConfigDict, Field, create_model
 
 from agent.answer import Answer, SlotAnswer, Usage
 from agent.answer.event_format import FrameType
+from agent.answer.table import TableAnswer, TableRow
+from agent.run.changes import Known
+from agent.run.library import TitleAndTags
+from agent.run.watches import Notice
 from agent.serving.activity import Activity
 from agent.serving.live import RunSummary
 from agent.state import Frozen
@@ -24,11 +28,21 @@ else:
     )
 
 
+class SayRequest(Frozen):
+    """What is to change of a run that goes on: `only sources after 2023`."""
+
+    model_config = ConfigDict(defer_build=False)  # FastAPI cannot wrap a model that is not built
+
+    text: str = Field(description="at most 500 characters")
+
+
 class StreamFrame(Frozen):
     """A frame of a stream: `data:` of a server-sent event."""
 
     type: FrameType
-    detail: str | Answer = Field(description="one line; Markdown in `report`; `answer`: the object")
+    detail: str | Answer | TableRow | TableAnswer = Field(
+        description="one line; Markdown in `report`; the object in `answer`, `row` and `table`"
+    )
 
 
 class RunDetail(RunSummary):
@@ -41,8 +55,35 @@ class RunDetail(RunSummary):
     usage: Usage
     slots: dict[str, SlotAnswer]
     max_usd: float | None = None
+    is_check: bool = False
     activity: Activity = Activity()
     answer: Result | None = None
+
+
+class WatchSummary(TitleAndTags):
+    """A watch in a list. `every` is in seconds; null: it is asked by cron. Times are UTC."""
+
+    id: str
+    question: str
+    slots: tuple[str, ...]
+    every: float | None
+    begun_at: str
+    asked_at: str
+    changed_at: str
+    problem: str
+    answer: str
+    values: dict[str, Known]
+
+
+class WatchDetail(WatchSummary):
+    """A watch with the history of each slot: its values since when, with their sources.
+
+    `told` are the last notices, each with the run that found it.
+    """
+
+    statements: tuple[Known, ...]
+    history: dict[str, tuple[Known, ...]]
+    told: tuple[Notice, ...]
 
 
 class Health(Frozen):

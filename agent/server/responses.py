@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping
-from typing import Any, Literal
+from typing import Any
 
 from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from agent.answer import Answer, build_error_answer, to_json
+from agent.answer import Answer, build_error_answer
 from agent.answer.check import build_check_result
 from agent.answer.check_fix import fix_report
 from agent.answer.check_page import write_check_page
-from agent.answer.formats import to_html, to_markdown
+from agent.answer.formats import to_check_docx, to_markdown, write_answer
+from agent.answer.printed import print_html, require_browser
 from agent.answer.shown_check import describe_found, summarize
+from agent.answer.styled import read_style
 from agent.errors import AgentError, JournalError, NotConfigured, UsageError
 from agent.server.openapi import EMPTY_QUESTION
 from agent.serving.faults import OPENAI_PREFIX, fault_body, fault_status
 from agent.serving.live import LiveRun
+from agent.settings import Settings
+from agent.shell import FORMATS, FormatName, require_format
 
-AnswerFormat = Literal["json", "markdown", "html"]
-FILES = {
-    "json": ("application/json", "json"),
-    "markdown": ("text/markdown; charset=utf-8", "md"),
-    "html": ("text/html; charset=utf-8", "html"),
-}
 RETRY_AFTER = "5"  # seconds
 
 
@@ -60,25 +58,44 @@ def status_of(answer: Answer) -> int:
     return status_of.get(answer.error.kind, 502) if answer.error else 200
 
 
-def file_response(name: str, answer: Answer, answer_format: AnswerFormat) -> Response:
+def file_response(
+    name: str, answer: Answer, form: FormatName, settings: Settings, style: str = ""
+) -> Response:
     """An answer as a file to download and pass on: it does not tell where its journal lies.
 
-    A check as Markdown is the report with what does not hold struck or marked.
+    A check as Markdown is the report with what does not hold struck or marked. Raises
+    NotConfigured where the format cannot be made here, OutputFailed, UsageError for the style.
     """
     run = answer.run and answer.run.model_copy(update={"journal": None})
     answer = answer.model_copy(update={"run": run})
-    check = build_check_result(answer) if answer.check else None
-    text = to_json(answer)
-    if answer_format == "html":
-        text = write_check_page(check) if check else to_html(answer)
-    elif answer_format == "markdown":
-        text = fix_report(check).text if check else to_markdown(answer)
-    content_type, suffix = FILES[answer_format]
+    require_format(form, None)
+    printer = require_browser(settings.page_browser_path) if form == "pdf" else ""
+    content = _write_check(answer, form, printer) if answer.check else None
+    if content is None:
+        read = read_style(style) if form == "bibliography" else b""
+        content = write_answer(answer, form, style=read, browser=printer)
+    kind = FORMATS[form]
     headers = {
-        "Content-Type": content_type,
-        "Content-Disposition": f'attachment; filename="{name}.{suffix}"',
+        "Content-Type": kind.content_type,
+        "Content-Disposition": f'attachment; filename="{name}{kind.suffixes[0]}"',
     }
-    return Response(text.encode("utf-8", "replace"), headers=headers)
+    data = content.encode("utf-8", "replace") if isinstance(content, str) else content
+    return Response(data, headers=headers)
+
+
+def _write_check(answer: Answer, form: FormatName, printer: str) -> str | bytes | None:
+    """A check in a format that shows its report; None for others."""
+    check = build_check_result(answer)
+    match form:
+        case "markdown":
+            return fix_report(check).text
+        case "html":
+            return write_check_page(check)
+        case "pdf":
+            return print_html(write_check_page(check), printer)
+        case "docx":
+            return to_check_docx(check, None)
+    return None
 
 
 # --- handlers of exceptions -----------------------------------------------------------------------

@@ -11,10 +11,11 @@ from typing import Any
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from agent.serving.live import Frame, LiveRun
+from agent.serving.live import Frame, Live
 
 KEEP_ALIVE = 15.0  # seconds between comments on a quiet stream, which proxies would close
 KEEP_ALIVE_COMMENT = b": keep-alive\n\n"
+JSON_FRAMES = ("answer", "row", "table")  # whose detail is an object
 HEADERS = {
     "Cache-Control": "no-store",
     "X-Accel-Buffering": "no",  # nginx would buffer frames
@@ -26,7 +27,7 @@ def encode_frame(frame: Frame | None) -> bytes:
     """A frame as a server-sent event; None as a comment that keeps the connection alive."""
     if frame is None:
         return KEEP_ALIVE_COMMENT
-    detail = frame.detail if frame.type == "answer" else json.dumps(frame.detail)
+    detail = frame.detail if frame.type in JSON_FRAMES else json.dumps(frame.detail)
     data = f'{{"type": "{frame.type}", "detail": {detail}}}'
     return f"id: {frame.n}\ndata: {data}\n\n".encode("utf-8", "replace")
 
@@ -39,7 +40,7 @@ class EventStream(Response):
     """The frames of a run after the one of number `after`, until its end or a disconnect."""
 
     def __init__(
-        self, live: LiveRun, linger: float, after: int = 0, encode: Encode = encode_frame
+        self, live: Live, linger: float, after: int = 0, encode: Encode = encode_frame
     ) -> None:
         self.status_code = 200
         self.background = None
@@ -48,6 +49,14 @@ class EventStream(Response):
         self._linger = linger
         self._after = after
         self._encode = encode
+
+    @classmethod
+    def after(cls, live: Live, linger: float, last_event_id: str) -> Response:
+        """The frames after the one that `Last-Event-ID` names; 204 where there are no more."""
+        last = int(last_event_id[:9]) if last_event_id.isdecimal() else 0  # no run has 10^9
+        if live.has_ended and last >= len(live.frames):
+            return Response(status_code=204)  # an EventSource asks no more
+        return cls(live, linger, min(last, len(live.frames)))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await work_while_connected(self._live, self._linger, receive, self._send_all(send))
@@ -62,7 +71,7 @@ class EventStream(Response):
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-async def wait_for_end(live: LiveRun) -> None:
+async def wait_for_end(live: Live) -> None:
     """Wait for the end of a run."""
     async with aclosing(live.follow()) as frames:
         async for _ in frames:
@@ -70,7 +79,7 @@ async def wait_for_end(live: LiveRun) -> None:
 
 
 async def work_while_connected(
-    live: LiveRun, linger: float, receive: Receive, work: Coroutine[Any, Any, None]
+    live: Live, linger: float, receive: Receive, work: Coroutine[Any, Any, None]
 ) -> None:
     """Do some work as a client of a run, until it is done or the client has disconnected."""
     with live.listener(linger):

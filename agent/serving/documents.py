@@ -24,9 +24,10 @@ from agent.documents.body_reader import BodyReader
 from agent.documents.body_text import Body, BodyText, Mark, UnreadablePage
 from agent.documents.registry import SUFFIXES
 from agent.errors import Busy, UsageError
-from agent.search.corpus import index_file
 from agent.search.documents import MAX_WAIT
 from agent.search.index import delete_index
+from agent.search.open_indexes import index_file
+from agent.serving.request import DOCUMENT_URI
 from agent.settings import Settings, user_folder
 from agent.state import Frozen
 from agent.state.clock import format_utc
@@ -93,7 +94,7 @@ class DocumentStore:
         folders = [self._folder_of(one) for one in dict.fromkeys(documents)]
         with self._lock:
             if not all(one.is_dir() and self._expiry(one) > time.time() for one in folders):
-                remedy = "It was deleted or has expired: POST /api/documents takes it again."
+                remedy = "It was deleted or has expired: send it again."
                 raise UsageError("There is no such document.", remedy)
             return folders[0] if len(folders) == 1 else self._link(folders)
 
@@ -106,7 +107,8 @@ class DocumentStore:
         return is_known
 
     def _folder_of(self, document: str) -> Path:
-        return self._root / hashlib.sha256(document.encode()).hexdigest()[:24]
+        name = document.removeprefix(DOCUMENT_URI)
+        return self._root / hashlib.sha256(name.encode()).hexdigest()[:24]
 
     def _folders(self) -> Iterator[Path]:
         """Those of single documents."""

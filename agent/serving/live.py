@@ -15,13 +15,15 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from agent.answer.addresses import CorpusAddresses
 from agent.answer.event_format import FrameType, to_frames
 from agent.answer.formats import to_markdown
-from agent.errors import AgentError, format_error
+from agent.errors import AgentError, JournalError, UsageError, format_error
 from agent.outside.growing_list import GrowingList
+from agent.outside.recording import MAX_SAID
+from agent.outside.steering import clean_said
 from agent.outside.turns import TURNS
 from agent.run import Run, research
+from agent.run.library import KeptRun
 from agent.serving.activity import Activity, describe_activity
 from agent.settings import Settings
-from agent.state import Frozen
 
 if TYPE_CHECKING:
     from agent.answer import Answer, SlotAnswer, Usage
@@ -41,37 +43,94 @@ class Frame(NamedTuple):
     detail: str
 
 
-class RunSummary(Frozen):
-    """A run in a list. `status` is that of its answer, if it has one. Times are UTC, ISO 8601."""
+class RunSummary(KeptRun):
+    """A run in a list. `status` is that of its answer, if it has one."""
 
-    id: str
-    question: str
     state: RunState
     status: str | None = None
     cancelled: bool = False
-    started_at: str
-    request_id: str = ""
 
 
-class LiveRun:
+class Live:
+    """What goes on in a thread of its own, as frames that clients follow. Threads may share it."""
+
+    def __init__(self, name: str, *, detached: bool = True) -> None:
+        self.id = name
+        self.detached = detached  # it goes on without a client
+        self.frames = GrowingList[Frame]()
+        self.cancelled = False
+        self.on_abandoned: Callable[[], None] = self.stop  # its last client has gone
+        self._lock = threading.Lock()
+        self._listeners = 0
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether its last frame has come."""
+        return bool(self.frames) and self.frames[-1].type == "end"
+
+    def stop(self) -> None:
+        """Begin no more outside calls: it ends soon, with what there is."""
+        with self._lock:
+            self.cancelled = self.cancelled or not self.has_ended
+
+    def _append_frame(self, frame_type: FrameType, detail: str) -> None:
+        with self._lock:
+            self.frames.append(Frame(len(self.frames) + 1, frame_type, detail))
+        if frame_type == "end":
+            self.frames.close()
+
+    @contextmanager
+    def listener(self, linger: float) -> Iterator[None]:
+        """Counts a client of the run. One that is not detached stops `linger` s after the last."""
+        with self._lock:
+            self._listeners += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._listeners -= 1
+            if not (self.detached or self.has_ended):
+                self._abandon_after(linger)
+
+    def _abandon_after(self, seconds: float) -> None:
+        if not seconds:
+            return self._abandon_if_unheard()
+        timer = threading.Timer(min(seconds, threading.TIMEOUT_MAX), self._abandon_if_unheard)
+        timer.daemon = True
+        return timer.start()
+
+    def _abandon_if_unheard(self) -> None:
+        if not self._listeners:
+            self.on_abandoned()
+
+    async def follow(self, after: int = 0, idle: float = 15.0) -> AsyncGenerator[Frame | None]:
+        """Its frames from the one after `after` to the end; None after `idle` s without one."""
+        while True:
+            try:
+                frame = await asyncio.wait_for(self.frames.wait_for(after), idle)
+            except TimeoutError:
+                yield None
+                continue
+            if frame is None:
+                return
+            yield frame
+            after = frame.n
+
+
+class LiveRun(Live):
     """A run that waits, goes or has ended. Threads may share it."""
 
     def __init__(self, summary: RunSummary, settings: Settings, *, detached: bool = True) -> None:
-        self.id = summary.id
-        self.detached = detached  # it goes on without a client
-        self.frames = GrowingList[Frame]()
+        super().__init__(summary.id, detached=detached)
         self.answer: Answer | None = None
         self.step_seconds: dict[str, float] = {}  # by type of event: time until it came, summed up
         self.seconds = 0.0
         self.is_started = False
-        self.on_abandoned: Callable[[], None] = self.stop  # its last client has gone
-        self.cancelled = False
         self._activity: Activity | None = None  # of a run that has ended
         self._summary = summary
         self._settings = settings
         self._run: Run | None = None
-        self._lock = threading.Lock()
-        self._listeners = 0
+        self._said: list[str] = []  # before it began
 
     @property
     def summary(self) -> RunSummary:
@@ -82,11 +141,6 @@ class LiveRun:
             state = "past" if self._summary.state == "past" else "ended"
         changed = {"state": state, "status": status, "cancelled": self.cancelled}
         return self._summary.model_copy(update=changed)
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether its last frame has come."""
-        return bool(self.frames) and self.frames[-1].type == "end"
 
     def usage_and_slots(self) -> tuple[Usage, dict[str, SlotAnswer]]:
         """The usage and the slots so far; after the run those of its answer."""
@@ -111,12 +165,19 @@ class LiveRun:
         """What the run may spend; None without a limit."""
         return self._settings.max_usd
 
+    @property
+    def is_check(self) -> bool:
+        """Whether it checks a report: then nothing can be said to it."""
+        return self._settings.report is not None
+
     def run(self) -> None:
         """Run to the end. Raises AgentError if it cannot begin."""
         started = time.monotonic()
         run = research(self._summary.question, self._settings)
         with self._lock:
             self._run = run
+            for text in self._said:
+                run.say(text)
         if self.cancelled:
             run.stop()
         with TURNS.take():
@@ -162,51 +223,20 @@ class LiveRun:
 
     def stop(self) -> None:
         """Make no more outside calls: the run ends within one, with the best answer so far."""
+        super().stop()
         with self._lock:
-            self.cancelled = self.cancelled or not self.has_ended
             run = self._run
         if run:
             run.stop()
 
-    def _append_frame(self, frame_type: FrameType, detail: str) -> None:
+    def say(self, text: str) -> None:
+        """Give an instruction for what is planned next. Raises UsageError; JournalError: ended."""
         with self._lock:
-            self.frames.append(Frame(len(self.frames) + 1, frame_type, detail))
-        if frame_type == "end":
-            self.frames.close()
-
-    @contextmanager
-    def listener(self, linger: float) -> Iterator[None]:
-        """Counts a client of the run. One that is not detached stops `linger` s after the last."""
-        with self._lock:
-            self._listeners += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._listeners -= 1
-            if not (self.detached or self.has_ended):
-                self._abandon_after(linger)
-
-    def _abandon_after(self, seconds: float) -> None:
-        if not seconds:
-            return self._abandon_if_unheard()
-        timer = threading.Timer(min(seconds, threading.TIMEOUT_MAX), self._abandon_if_unheard)
-        timer.daemon = True
-        return timer.start()
-
-    def _abandon_if_unheard(self) -> None:
-        if not self._listeners:
-            self.on_abandoned()
-
-    async def follow(self, after: int = 0, idle: float = 15.0) -> AsyncGenerator[Frame | None]:
-        """Its frames from the one after `after` to the end; None after `idle` s without one."""
-        while True:
-            try:
-                frame = await asyncio.wait_for(self.frames.wait_for(after), idle)
-            except TimeoutError:
-                yield None
-                continue
-            if frame is None:
-                return
-            yield frame
-            after = frame.n
+            if self.answer or self._summary.state == "past":
+                raise JournalError("The run has ended.", "Ask again with `edit` and its id.")
+            if self._run:
+                self._run.say(text)
+            elif len(self._said) < MAX_SAID:
+                self._said.append(clean_said(text))
+            else:
+                raise UsageError("The run takes no more before it begins.", "Say it later.")

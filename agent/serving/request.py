@@ -10,23 +10,29 @@ from pydantic import ConfigDict, Field, StringConstraints, create_model
 
 from agent.documents.reports.reader import read_report
 from agent.errors import UsageError
+from agent.run.library import RUN_NAME_PATTERN
 from agent.run.request import MAX_TOPIC_CHARACTERS
+from agent.run.table import MAX_NAME, MAX_ROWS
 from agent.settings import Settings
 from agent.state import CitedReport, Frozen
 from agent.state.reports import ReportForm
 
 SHORTEST_TOPIC = 3  # characters
-RUN_NAME_PATTERN = "[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 
 #: Settings that a request may set; none is a path, which would name a file of the server. All
 #: others are the server's.
 REQUEST_FIELDS = (
     "strategy slots slots_schema depth max_rounds max_words max_seconds max_usd max_tokens "
-    "max_calls lang since allow_domains block_domains verify on_unsupported credibility cache "
-    "earlier"
+    "max_calls plan clarified reader max_citations lang since allow_domains block_domains verify "
+    "on_unsupported credibility cache earlier say without add"
 ).split()
 #: Those that a request to check a report may set.
 CHECK_FIELDS = "max_seconds max_usd max_tokens max_calls lang verify cache archive".split()
+#: Those that a request for a table may set.
+TABLE_FIELDS = (
+    "depth max_seconds max_usd max_tokens max_calls lang since allow_domains block_domains verify "
+    "cache"
+).split()
 REQUESTED_FIELDS = {*REQUEST_FIELDS, *CHECK_FIELDS}
 LONGEST_REPORT = 10_000_000  # characters, in base64 if need be
 MAX_DOCUMENTS = 8  # that a question may name
@@ -46,7 +52,10 @@ def make_configure(load: Callable[..., Settings], options: Mapping[str, Any]) ->
     return lambda request: load(**{**options, **request})
 
 
-DocumentId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{10,100}$")]
+DOCUMENT_URI = "research://documents/"  # and its id: a document as a resource of MCP
+DocumentId = Annotated[
+    str, StringConstraints(pattern=rf"^(?:{DOCUMENT_URI})?[A-Za-z0-9_-]{{10,100}}$")
+]
 
 
 class RunRequest(Frozen):
@@ -78,11 +87,34 @@ class ResearchRequest(RunRequest):
     follow: Annotated[str, StringConstraints(pattern=f"^{RUN_NAME_PATTERN}$")] | None = Field(
         default=None, description="the id of a run that this question follows"
     )
+    edit: Annotated[str, StringConstraints(pattern=f"^{RUN_NAME_PATTERN}$")] | None = Field(
+        default=None, description="the id of a run that is run again with the changes given here"
+    )
     documents: tuple[DocumentId, ...] | None = Field(
         default=None,
         min_length=1,
         max_length=MAX_DOCUMENTS,
-        description="ids of documents, which are then what is searched, as with a corpus",
+        description="ids of documents, or their URIs as resources: they are then what is searched",
+    )
+
+
+RowText = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_NAME)
+]
+
+
+class RowsRequest(RunRequest):
+    """A table to be filled. `TableRequest` adds a field for each setting."""
+
+    topic: Annotated[str, StringConstraints(strip_whitespace=True)] = Field(
+        min_length=SHORTEST_TOPIC, max_length=MAX_NAME, description="what the rows are"
+    )
+    columns: tuple[RowText, ...] = Field(
+        min_length=1, max_length=LONGEST_LIST, description="name or name:type"
+    )
+    rows: int | None = Field(default=None, ge=1, le=MAX_ROWS, description="how many there are")
+    names: tuple[RowText, ...] = Field(
+        default=(), max_length=MAX_ROWS, description="those of the rows; else they are looked for"
     )
 
 
@@ -135,7 +167,14 @@ def _request_field(name: str) -> Any:
 if TYPE_CHECKING:
     Question = ResearchRequest
     CheckRequest = ReportRequest
+    TableRequest = RowsRequest
 else:
+    TableRequest = create_model(
+        "TableRequest",
+        __base__=RowsRequest,
+        __doc__="A table to be filled, and how far to go for it: caps are those of the whole.",
+        **{name: _request_field(name) for name in TABLE_FIELDS},
+    )
     CheckRequest = create_model(
         "CheckRequest",
         __base__=ReportRequest,

@@ -5,34 +5,33 @@ Both servers share it. A run of an earlier process is replayed from its journal.
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 
 from agent.errors import AgentError, Busy, JournalError, Stopped, UsageError
 from agent.outside import spawn
-from agent.outside.recording import read_header, read_journal
-from agent.run.begin import journal_path, new_run_name
+from agent.outside.recording import read_journal
+from agent.run.begin import new_run_name
 from agent.run.check import check_settings, check_topic
+from agent.run.library import MAX_SEARCHED, KeptRun, Library, read_kept_run, read_labels
 from agent.run.models import make_models
+from agent.run.plan import PlanOffer, offer_plan
 from agent.run.request import clean_topic, requested_slots
 from agent.serving.documents import DocumentStore
 from agent.serving.live import LiveRun, RunSummary
-from agent.serving.request import RUN_NAME_PATTERN, Configure, ReportRequest, ResearchRequest
+from agent.serving.request import Configure, ReportRequest, ResearchRequest
+from agent.serving.tables import Tables
 from agent.settings import Settings
 from agent.state.clock import utc_now
-from agent.state.sanitizing import sanitize_for_display
 
 MAX_KEPT = 64  # finished runs that stay in memory; the journals of others are read
 MAX_LISTED = 200
-MAX_SEARCHED = 2000  # journals whose questions a search reads
-RUN_NAME = re.compile(RUN_NAME_PATTERN)  # of a run in a request
 
 
 def begin_requested(
@@ -50,8 +49,20 @@ def begin_requested(
         report = request.read_report()
         settings = check_settings(report, settings)
         return runs.begin(check_topic(report), settings, detached=request.detach)
-    follow = request.follow
-    return runs.begin(request.question, settings, detached=request.detach, follow=follow)
+    parent = {"follow": request.follow, "edit": request.edit}
+    return runs.begin(request.question, settings, detached=request.detach, parent=parent)
+
+
+def plan_requested(
+    configure: Configure, request: ResearchRequest, clarified: tuple[str, ...] = ()
+) -> PlanOffer:
+    """The plan of the report that a request asks for, before any search. It waits for a model.
+
+    `clarified`: what the user said of an earlier plan.
+    """
+    overrides = request.setting_overrides(configure({}))
+    overrides |= {"clarified": clarified} if clarified else {}
+    return offer_plan(request.question, configure(overrides))
 
 
 class Runs:
@@ -65,26 +76,35 @@ class Runs:
     ) -> None:
         self._settings = settings
         self.documents = DocumentStore(settings)
+        self.tables = Tables(settings)
         self.on_idle: Callable[[], None] = lambda: None  # the last running one has ended
         self._on_end = on_end
-        self._folder = journal_path(settings, "any").parent
+        self.library = Library(settings)
         self._lock = threading.Lock()
         self._running: dict[str, LiveRun] = {}
+        self._ending = 0  # runs that have ended, but whose end is not told yet
         self._queue: deque[LiveRun] = deque()
         self._finished: OrderedDict[str, LiveRun] = OrderedDict()
         self._closed = False
 
     def begin(
-        self, topic: str, settings: Settings, *, detached: bool = False, follow: str | None = None
+        self,
+        topic: str,
+        settings: Settings,
+        *,
+        detached: bool = False,
+        parent: Mapping[str, str | None] = MappingProxyType({}),
     ) -> LiveRun:
-        """Start a run, or queue it until there is room for it. `follow`: the run that it follows.
+        """Start a run, or queue it until there is room for it.
+
+        `parent`: by the setting that names it, the run that this one follows or edits.
 
         Raises UsageError or NotConfigured for a run that cannot be made, JournalError for one that
         has not ended and cannot be followed, Busy where the queue is full or the server ends.
         """
         topic = clean_topic(topic)
-        if follow:
-            settings = settings.model_copy(update={"follow": str(self._require_ended(follow))})
+        named = {name: str(self._require_ended(run)) for name, run in parent.items() if run}
+        settings = settings.model_copy(update=named)
         make_models(settings)  # raises what a run could not be made with
         requested_slots(settings)
         name = new_run_name()
@@ -111,7 +131,7 @@ class Runs:
 
     def knows(self, name: str) -> bool:
         """Whether there is a run of a name, of this process or an earlier one."""
-        return self._is_going(name) or self.find_journal(name) is not None
+        return self._is_going(name) or self.library.find(name) is not None
 
     def _is_going(self, name: str) -> bool:
         """Whether a run waits or is under way; one whose answer is there only tidies up."""
@@ -122,10 +142,10 @@ class Runs:
     def _require_ended(self, name: str) -> Path:
         """The journal of a run that has ended. Raises UsageError, JournalError."""
         if self._is_going(name):
-            raise JournalError("The run has not ended.", "Ask on when its answer is there.")
-        path = self.find_journal(name)
+            raise JournalError("The run has not ended.", "Ask again when its answer is there.")
+        path = self.library.find(name)
         if path is None:
-            raise UsageError("There is no run of this name to follow.", "GET /api/runs lists them.")
+            raise UsageError("There is no run of this name.", "GET /api/runs lists them.")
         return path
 
     def _start(self, live: LiveRun) -> None:
@@ -140,11 +160,16 @@ class Runs:
             live.fail(error)
         with self._lock:
             del self._running[live.id]
+            self._ending += 1
             self._keep(live)
             if self._queue and not self._closed:
                 self._start(self._queue.popleft())
             is_idle = not self._running
-        self._on_end(live)
+        try:
+            self._on_end(live)
+        finally:
+            with self._lock:
+                self._ending -= 1
         if is_idle:
             self.on_idle()
 
@@ -176,15 +201,20 @@ class Runs:
         with self._lock:
             self._closed = True
             live_runs = [*self._queue, *self._running.values()]
+        self.tables.close()
         for live in live_runs:
             self.cancel(live)
 
     def wait(self, seconds: float) -> bool:
-        """Wait until no run is running; returns whether that came within `seconds`."""
+        """Wait until no run is running and each end is told; returns whether that came in time."""
         deadline = time.monotonic() + seconds
-        while self.load[0] and time.monotonic() < deadline:
+        while self._is_busy() and time.monotonic() < deadline:
             time.sleep(0.02)
-        return not self.load[0]
+        return not self._is_busy()
+
+    def _is_busy(self) -> bool:
+        with self._lock:
+            return bool(self._running or self._ending)
 
     # --- earlier runs ----------------------------------------------------------------------------
 
@@ -197,9 +227,9 @@ class Runs:
         with self._lock:
             queued = {live.id: live for live in self._queue}
             live = {**queued, **self._finished, **self._running}.get(name)
-        if live or not RUN_NAME.fullmatch(name):
+        if live:
             return live
-        path = self.find_journal(name)
+        path = self.library.find(name)
         if path is None:
             return None
         live = _replay_journal(path, self._settings)
@@ -207,13 +237,6 @@ class Runs:
             with self._lock:
                 self._keep(live)
         return live
-
-    def find_journal(self, name: str) -> Path | None:
-        """The journal of a run in the folder of journals; None if there is none."""
-        if not RUN_NAME.fullmatch(name):
-            return None
-        path = self._folder / f"{name}.jsonl"
-        return path if path.is_file() else None
 
     def delete(self, name: str) -> bool:
         """Delete a run with its journal; returns whether there was one.
@@ -224,69 +247,42 @@ class Runs:
             if name in self._running or any(live.id == name for live in self._queue):
                 raise UsageError("The run has not ended.", "Cancel it first.")
             known = self._finished.pop(name, None)
-        path = self.find_journal(name)
-        if path is None:
-            return known is not None
-        if _read_summary(path) is None:
-            raise UsageError(f"{path.name} is not a journal of a run.", "It is left as it is.")
-        path.unlink(missing_ok=True)
-        return True
+        return self.library.delete(name) or known is not None
 
     def list_newest(self, limit: int, words: str = "") -> list[RunSummary]:
         """The newest runs first, of this process and of earlier ones.
 
-        With `words`, those whose question has each of them, in any case. Of the journals of earlier
-        processes the newest `MAX_SEARCHED` are looked at.
+        With `words`, those whose question, title and tags have each of them, in any case. Of the
+        journals of earlier processes the newest `MAX_SEARCHED` are looked at.
         """
         with self._lock:
             live_runs = [*self._finished.values(), *self._running.values(), *self._queue]
-        summaries = {live.id: live.summary for live in live_runs}
-        for path in _newest_journals(self._folder, MAX_SEARCHED if words else limit):
-            if path.stem not in summaries and (summary := _read_summary(path)):
-                summaries[path.stem] = summary
-        wanted = words.casefold().split()
-        matching = (
-            one for one in summaries.values() if all(w in one.question.casefold() for w in wanted)
-        )
+        summaries = {live.id: self.label(live.summary) for live in live_runs}
+        for kept in self.library.list_newest(MAX_SEARCHED if words else limit):
+            if kept.id not in summaries:
+                summaries[kept.id] = _to_summary(kept)
+        matching = (one for one in summaries.values() if one.has_words(words))
         newest = sorted(matching, key=lambda one: (one.started_at, one.id), reverse=True)
         return newest[:limit]
 
-
-def _newest_journals(folder: Path, limit: int) -> list[Path]:
-    """The journals that were written to last, the latest first."""
-    dated: list[tuple[float, Path]] = []
-    with suppress(OSError):
-        for path in folder.glob("*.jsonl"):
-            with suppress(OSError):  # it was removed meanwhile
-                dated.append((path.stat().st_mtime, path))
-    return [path for _, path in sorted(dated, reverse=True)[:limit]]
+    def label(self, summary: RunSummary) -> RunSummary:
+        """A run with its title and tags as they are now."""
+        path = self.library.find(summary.id)
+        return summary.model_copy(update=dict(read_labels(path))) if path else summary
 
 
-def _read_summary(path: Path) -> RunSummary | None:
-    """A run from the header of its journal; None if the file is no journal."""
-    try:
-        header = read_header(path)
-    except JournalError:
-        return None
-    if not (header.topic and header.at):
-        return None
-    return RunSummary(
-        id=path.stem,
-        question=sanitize_for_display(header.topic),
-        state="past",
-        started_at=header.at,
-        request_id=header.request,
-    )
+def _to_summary(kept: KeptRun) -> RunSummary:
+    return RunSummary(state="past", **kept.model_dump())
 
 
 def _replay_journal(path: Path, settings: Settings) -> LiveRun:
     """A run of an earlier process, replayed. Raises JournalError."""
     read_journal(path)  # raises JournalError with what is wrong
-    summary = _read_summary(path)
-    if summary is None:
+    kept = read_kept_run(path)
+    if kept is None:
         raise JournalError(f"{path.name} is not a journal of a run.", "Ask for another run.")
     again = settings.model_copy(update={"resume": "", "replay": path, "request_id": ""})
-    live = LiveRun(summary, again)
+    live = LiveRun(_to_summary(kept), again)
     try:
         live.run()
     except AgentError as error:

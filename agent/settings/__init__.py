@@ -1,34 +1,8 @@
 """Every setting: its default and its variable in `fields.py`, how it is read in the other files."""
 
-from agent.settings.env_file import MAX_FILE as MAX_FILE
-from agent.settings.env_file import MAX_LINE as MAX_LINE
-from agent.settings.env_file import is_env_file as is_env_file
-from agent.settings.env_file import is_open_to_others as is_open_to_others
-from agent.settings.env_file import read_env_file as read_env_file
-from agent.settings.env_file import user_file as user_file
-from agent.settings.fields import DEFAULT_PROVIDERS as DEFAULT_PROVIDERS
-from agent.settings.fields import DEPTHS as DEPTHS
-from agent.settings.fields import ENVIRONMENT as ENVIRONMENT
-from agent.settings.fields import KNOWN_VARIABLES as KNOWN_VARIABLES
-from agent.settings.fields import LIBRARY_VARIABLES as LIBRARY_VARIABLES
-from agent.settings.fields import OWN_PREFIX as OWN_PREFIX
-from agent.settings.fields import SHAPING_FIELDS as SHAPING_FIELDS
-from agent.settings.fields import TASK_KINDS as TASK_KINDS
-from agent.settings.fields import Settings as Settings
-from agent.settings.fields import full_name as full_name
-from agent.settings.folders import system_environment as system_environment
-from agent.settings.folders import user_folder as user_folder
-from agent.settings.loading import export_to_libraries as export_to_libraries
-from agent.settings.loading import load_options as load_options
-from agent.settings.loading import load_settings as load_settings
-from agent.settings.loading import make_settings as make_settings
-from agent.settings.loading import parse_settings as parse_settings
-from agent.settings.loading import replace_settings as replace_settings
-from agent.settings.risks import OFFLINE_RISKS as OFFLINE_RISKS
-from agent.settings.risks import RISKS as RISKS
-from agent.settings.variables import Origin as Origin
-from agent.settings.variables import Variable as Variable
-from agent.settings.variables import is_secret as is_secret
-from agent.settings.variables import read_variables as read_variables
-from agent.settings.variables import resolve_name as resolve_name
-from agent.settings.variables import synonyms as synonyms
+from agent.settings.env_file import *
+from agent.settings.fields import *
+from agent.settings.folders import *
+from agent.settings.loading import *
+from agent.settings.risks import *
+from agent.settings.variables import *

@@ -16,6 +16,7 @@ from pydantic import (
     AfterValidator,
     Field,
     SecretStr,
+    StringConstraints,
     field_validator,
     model_validator,
 )
@@ -23,14 +24,16 @@ from pydantic import (
 from agent.outside import TaskKind
 from agent.outside.gemini_api import GeminiAccount
 from agent.outside.plugins import plugin_names
-from agent.outside.recording import MAX_EARLIER
-from agent.state import CitedReport, EarlierAnswer, Frozen
+from agent.outside.recording import LONGEST_SAID, MAX_EARLIER, MAX_SAID
+from agent.state import CitedReport, Depth, EarlierAnswer, Frozen, Plan
 
 TASK_KINDS: tuple[TaskKind, ...] = get_args(TaskKind)
 #: A server of `openai_servers`: its name, and where it is.
 SERVER = re.compile(r"([a-z][a-z0-9_-]*)=https?://\S+")
 RESERVED_NAMES = frozenset({"gemini", "openai", "anthropic", "extractive", *TASK_KINDS})
 STRATEGY_NAMES = ("slots", "report", "loop", "auto")
+#: What earlier runs read, as a search provider: with the documents of corpora, and without.
+RUN_SOURCES = ("runs:all", "runs")
 DEFAULT_PROVIDERS = ("serpapi", "exa", "tavily", "serper", "google", "duckduckgo", "wikipedia")
 
 
@@ -44,6 +47,14 @@ def require_strategy(name: str) -> str:
     if name in STRATEGY_NAMES or name in strategy_names():
         return name
     raise ValueError(f"there is no strategy {name!r}; choose from: {', '.join(strategy_names())}")
+
+
+#: An instruction of the user, in a few words.
+Said = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST_SAID)
+]
+#: The address of a page, or of a document of a corpus as answers name it.
+Address = Annotated[str, StringConstraints(strip_whitespace=True, min_length=3, max_length=2000)]
 
 
 class StrategySchema:
@@ -111,6 +122,14 @@ class Settings(Frozen):
     openalex_api_key: SecretStr = SecretStr("")
     semantic_scholar_base_url: str = "https://api.semanticscholar.org/graph/v1"
     semantic_scholar_api_key: SecretStr = SecretStr("")
+    #: Where programs are. GitHub needs a token, the registries of packages nothing.
+    github_token: SecretStr = SecretStr("")
+    github_base_url: str = "https://api.github.com"
+    pypi_base_url: str = "https://pypi.org"
+    npm_base_url: str = "https://registry.npmjs.org"
+    crates_base_url: str = "https://crates.io"
+    wolfram_app_id: SecretStr = SecretStr("")
+    wolfram_base_url: str = "https://www.wolframalpha.com"
     scholar_contact: str = ""  # an e-mail address, which these services ask for
     google_max_queries: int = Field(default=4, ge=0)  # of a run, with the key of Gemini: each costs
     search_timeout: float = Field(default=20.0, gt=0)
@@ -141,21 +160,28 @@ class Settings(Frozen):
     # how far to go
     strategy: Annotated[str, AfterValidator(require_strategy), StrategySchema()] = "slots"
     baseline: Literal["", "closed_book", "single_search"] = ""  # replaces it in evaluations
-    depth: Literal["quick", "normal", "deep"] = "normal"  # sets fields: `DEPTHS`
+    depth: Depth = "normal"  # sets fields: `DEPTHS`; None given: that of the plan
     offline: bool = False
     slots: tuple[str, ...] = ()
     slots_schema: dict[str, Any] | None = None  # a JSON Schema whose leaves are the slots
+    plan: Plan | None = None  # of a report, as the user wants it; None: a model makes one
+    clarified: tuple[str, ...] = ()  # what the user answered to questions about the plan
     report: CitedReport | None = None  # somebody's report: it is checked, and nothing researched
     search_uncited: bool = False  # a check searches for sentences that cite nothing
     max_rounds: int = Field(default=2, ge=1, le=10)  # of `slots` and `report`
-    max_words: int = Field(default=80, ge=10, le=2000)
+    max_words: int = Field(default=80, ge=10, le=10_000)
+    report_words: int = Field(default=1200, ge=10, le=10_000)  # of a report; `max_words` if given
+    max_sources: int = Field(default=30, ge=1, le=200)  # pages that the sections of a report read
+    max_sections: int = Field(default=6, ge=1, le=20)  # that a model plans for a report
+    max_citations: int | None = Field(default=None, ge=1, le=20)  # of a sentence of a report
+    reader: str = Field(default="", max_length=300)  # for whom a report is, and in what tone
     max_steps: int = Field(default=5, ge=1, le=20)  # decisions of strategy `loop`
     pages_per_query: int = Field(default=3, ge=1, le=10)
     pages_per_step: int = Field(default=9, ge=1, le=30)  # for all queries of a step of `loop`
     double_check: bool = False  # `loop` looks at its answer once more before it returns it
     browse_with_model: bool = False  # `loop` asks a model what helps where ranking finds nothing
     evidence_tokens: int = Field(default=3000, ge=200)  # what a prompt shows of the pages
-    report_tokens: int = Field(default=8000, ge=200)  # the same for the gaps and draft of a report
+    report_tokens: int = Field(default=8000, ge=200)  # the same where a report is checked
     max_iterations: int = Field(default=10, ge=2, le=100)  # turns of a report, all rounds
     credibility: Literal["host", "source-design"] = "host"  # by what a report blocks pages
     #: A report reads pages above it. None: 0.2 of a host's standing, 0.5 of the source design's.
@@ -178,7 +204,13 @@ class Settings(Frozen):
     rate_limits: tuple[str, ...] = ()
     rate_window: float = Field(default=60.0, gt=0)  # length of that window
 
+    # what the user wants of the sources, and how the topic is to be answered
+    say: tuple[Said, ...] = Field(default=(), max_length=MAX_SAID)  # instructions
+    without: tuple[Address, ...] = Field(default=(), max_length=50)  # pages that are no sources
+    add: tuple[Address, ...] = Field(default=(), max_length=10)  # pages that are read besides
+
     # an earlier run
+    edit: str = ""  # a run's name or journal that this one is an edited one of
     follow: str = ""  # a run's name or journal that this one asks on about
     #: Questions of a conversation elsewhere, with their answers: `follow` wins.
     earlier: tuple[EarlierAnswer, ...] = Field(default=(), max_length=MAX_EARLIER)
@@ -189,6 +221,8 @@ class Settings(Frozen):
 
     # where files are kept; None: in the folders of `user_folder`
     runs_dir: Path | None = None
+    #: Of the journals in which `--search runs` searches, the newest first.
+    runs_search_bytes: int = Field(default=2_000_000_000, ge=0)
     cache_dir: Path | None = None
     cache: bool = True  # of searches and pages, across runs
     cache_url: SecretStr = SecretStr("")  # redis:// or rediss://; empty: SQLite in `cache_dir`
@@ -196,6 +230,7 @@ class Settings(Frozen):
     otel_endpoint: SecretStr = SecretStr("")  # where a run's spans go; empty: nowhere
 
     # who is told of the end of a run, and of what a watch finds
+    run_webhook: str = ""  # gets the end of each run; empty: nobody does
     webhook_secret: SecretStr = SecretStr("")  # signs what a webhook gets; whsec_... is base64
     smtp_url: SecretStr = SecretStr("")  # smtps://user:password@host, or smtp:// with STARTTLS
     email_from: str = ""  # empty: the user of `smtp_url`
@@ -253,8 +288,13 @@ class Settings(Frozen):
     @model_validator(mode="before")
     @classmethod
     def _apply_depth(cls, values: Any) -> Any:
-        """Take from `DEPTHS` the fields that were not given."""
+        """Take from `DEPTHS` the fields that were not given; the plan has the depth without one."""
         fields = dict(values)
+        if plan := fields.get("plan"):
+            depth = plan.depth if isinstance(plan, Plan) else Plan.model_validate(plan).depth
+            fields.setdefault("depth", depth)
+        if "max_words" in fields:
+            fields.setdefault("report_words", fields["max_words"])
         return {**DEPTHS.get(fields.get("depth", "normal"), {}), **fields}
 
     @property
@@ -280,6 +320,12 @@ class Settings(Frozen):
         keys = {name.strip(): key.strip() for name, _, key in (row.partition("=") for row in told)}
         rows = (server.partition("=") for server in self.openai_servers)
         return {name: (url, keys.get(name, "")) for name, _, url in rows}
+
+    @property
+    def run_source(self) -> str:
+        """Which of `RUN_SOURCES` is among the search providers; "" for neither."""
+        named = [name.lower() for name in self.search]
+        return next((name for name in RUN_SOURCES if name in named), "")
 
     @property
     def gemini_account(self) -> GeminiAccount:
@@ -318,6 +364,9 @@ _DEPTH_VALUES: dict[str, tuple[Any, Any]] = {
     "evidence_tokens": (2000, 8000),
     "max_iterations": (3, 20),
     "report_tokens": (3000, 16_000),
+    "max_sections": (3, 10),
+    "report_words": (500, 6000),
+    "max_sources": (12, 60),
     "max_words": (60, 160),
     "double_check": (None, True),
     "max_tokens": (25_000, 400_000),
@@ -333,15 +382,18 @@ SHAPING_FIELDS = tuple(
     "strategy baseline depth slots slots_schema max_rounds max_steps max_words pages_per_query "
     "pages_per_step evidence_tokens double_check browse_with_model report_tokens max_iterations "
     "credibility min_credibility lang verify verify_batch on_unsupported report "
-    "search_uncited archive".split()
+    "search_uncited archive plan clarified max_sections max_sources report_words "
+    "max_citations reader say without add".split()
 )
 
 #: Fields that a caller alone sets. Each other one has a variable of its own name, or one of these.
 CALLER_FIELDS = set(
     "since allow_domains block_domains mcp corpus strategy baseline depth offline slots "
-    "slots_schema report search_uncited max_rounds max_words max_steps pages_per_query "
-    "pages_per_step evidence_tokens patience lang verify on_unsupported follow earlier resume "
-    "replay retry_failed request_id cache trust_env".split()
+    "slots_schema report plan clarified max_sections max_sources report_words "
+    "max_citations reader search_uncited "
+    "max_rounds max_words max_steps pages_per_query pages_per_step evidence_tokens patience lang "
+    "verify on_unsupported follow earlier resume replay retry_failed request_id cache "
+    "trust_env say without add edit".split()
 )
 OTHER_NAMES = {
     "GOOGLE_GEMINI_BASE_URL": "gemini_base_url",
@@ -369,7 +421,7 @@ ENVIRONMENT = {
 SERVICE_NAMES = tuple(
     "GEMINI_ GOOGLE_ ANTHROPIC_ OPENAI_ SERPAPI_ EXA_ TAVILY_ SERPER_ WIKIPEDIA_ SEARXNG_ "
     "BRAVE_ CROSSREF_ EUROPEPMC_ ARXIV_ UNPAYWALL_ OPENALEX_ SEMANTIC_SCHOLAR_ SCHOLAR_ "
-    "JINA_ OTEL_".split()
+    "JINA_ GITHUB_ PYPI_ NPM_ CRATES_ WOLFRAM_ OTEL_".split()
 )
 OWN_PREFIX = "RESEARCH_AGENT_"
 
@@ -404,6 +456,17 @@ USER_FIELDS = {"mcp_servers"}
 LAST_NAMES = {"GOOGLE_API_KEY"}
 #: Every variable that counts, and what it sets. Names for the same thing count as one.
 KNOWN_VARIABLES = {**ENVIRONMENT, **LIBRARY_VARIABLES, **SHELL_VARIABLES}
+
+
+#: The fields with the keys of services, which their own documentation calls something else.
+_KEY_FIELDS = {"github": "github_token", "wolfram": "wolfram_app_id"}
+#: How the fields end that hold keys of services.
+KEY_ENDINGS = ("_api_key", *_KEY_FIELDS.values())
+
+
+def key_field(service: str) -> str:
+    """The name of the field that holds the key of a service, if it has one."""
+    return _KEY_FIELDS.get(service, f"{service}_api_key")
 
 
 def split_list(text: str) -> tuple[str, ...]:

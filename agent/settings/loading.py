@@ -69,7 +69,7 @@ def make_settings(variables: Mapping[str, Variable], folder: Path, **overrides: 
     if overrides.get("trust_env") is None:
         overrides["trust_env"] = values.get("RESEARCH_AGENT_TRUST_ENV", "").strip() or None
     settings = parse_settings(values, **overrides)
-    keys, risks = find_user_keys(variables), find_risks(variables, settings, folder)
+    keys, risks = find_user_keys(variables, settings), find_risks(variables, settings, folder)
     risks = [name for name in risks if overrides.get(KNOWN_VARIABLES[name]) is None]
     if keys and risks and not settings.trust_env:
         raise build_refusal(risks, keys)

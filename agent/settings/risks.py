@@ -8,7 +8,7 @@ from pathlib import Path
 
 from agent.errors import NotConfigured
 from agent.settings.env_file import user_file
-from agent.settings.fields import KNOWN_VARIABLES, Settings
+from agent.settings.fields import KEY_ENDINGS, KNOWN_VARIABLES, Settings, key_field
 from agent.settings.variables import Variable
 
 #: What the author of `.env` would gain, and by which settings: see `RISKS`.
@@ -19,11 +19,11 @@ _GAINS = {
     "gets the prompts": "google_cloud_project",
     "gets the key and the queries": (
         "serpapi_base_url exa_base_url tavily_base_url serper_base_url brave_base_url "
-        "openalex_base_url semantic_scholar_base_url"
+        "github_base_url wolfram_base_url openalex_base_url semantic_scholar_base_url"
     ),
     "gets the queries": (
         "wikipedia_base_url searxng_url crossref_base_url europepmc_base_url arxiv_base_url "
-        "unpaywall_base_url"
+        "unpaywall_base_url pypi_base_url npm_base_url crates_base_url"
     ),
     "gets the addresses of pages, and stands in for them": (
         "archive_base_url jina_reader_base_url"
@@ -38,6 +38,7 @@ _GAINS = {
     "gets the spans, and the exporter's key": "otel_endpoint",
     "gets the journals": "runs_dir",
     "gets what a watch tells": "smtp_url",
+    "gets the end of each run": "run_webhook",
     "is read, and decides what a cap in dollars allows": "prices_file",
     "lets other sites ask the server": "api_hosts",
 }
@@ -47,19 +48,26 @@ _GAINS = {
 RISKS = {name: gain for gain, names in _GAINS.items() for name in names.split()}
 #: Those of `RISKS` that matter offline: nothing else is used then.
 OFFLINE_RISKS = {"otel_endpoint", "runs_dir", "cache_dir", "prices_file", "api_hosts", "smtp_url"}
+OFFLINE_RISKS |= {"run_webhook"}
 #: Of the fields that hold keys which a run sends.
-KEY_ENDINGS = ("_api_key", "_server_keys", "otel_headers", "use_vertexai")
+_SENT_KEYS = (*KEY_ENDINGS, "_server_keys", "otel_headers", "use_vertexai")
 
 
-def find_user_keys(variables: Mapping[str, Variable]) -> list[str]:
+def find_user_keys(variables: Mapping[str, Variable], settings: Settings) -> list[str]:
     """The variables of the shell and of the user's file that hold keys which a run sends.
 
     That Vertex AI is used counts: the key is then where Google's libraries find it.
     """
+    asked = {name.lower().partition("_")[0] for name in settings.search}
+    redirects = variables.get("GITHUB_BASE_URL", Variable("", "shell")).origin == "folder"
+    # in many a shell it is for other programs
+    is_sent = redirects or not asked.isdisjoint(("code", "github"))
+    unsent = set() if is_sent else {"github_token"}
     return [
         name
         for name, (value, origin) in variables.items()
-        if origin != "folder" and KNOWN_VARIABLES[name].endswith(KEY_ENDINGS) and value.strip()
+        if origin != "folder" and value.strip()
+        if (field := KNOWN_VARIABLES[name]).endswith(_SENT_KEYS) and field not in unsent
     ]
 
 
@@ -74,7 +82,7 @@ def find_risks(variables: Mapping[str, Variable], settings: Settings, folder: Pa
         name
         for name, field in fields.items()
         if field in (OFFLINE_RISKS if settings.offline else RISKS)
-        and f"{field.removesuffix('_base_url')}_api_key" not in fields.values()
+        and key_field(field.removesuffix("_base_url")) not in fields.values()
         and not _is_harmless(field, settings, folder)
     ]
 

@@ -10,15 +10,21 @@ from typing import Any, TypeVar
 import click
 
 from agent import __version__
+from agent.shell.process import DoorCommand, Fail
 
 F = TypeVar("F", bound=Callable[..., Any])
 PATH = click.Path(path_type=Path)
 
 
-def door_command(name: str, epilog: str) -> Callable[[Callable[..., Any]], click.Command]:
-    """The decorator of a command of this name: its help is shown for -h too, its version too."""
+def door_command(
+    name: str, epilog: str, fail: Fail | None = None
+) -> Callable[[Callable[..., Any]], click.Command]:
+    """The decorator of a command of this name: its help is shown for -h too, its version too.
+
+    `fail`: as `run_command` takes it.
+    """
     settings = {"help_option_names": ["-h", "--help"]}
-    decorate = click.command(epilog=epilog, context_settings=settings)
+    decorate = click.command(cls=DoorCommand, epilog=epilog, context_settings=settings, fail=fail)
     return lambda function: click.version_option(__version__, prog_name=name)(decorate(function))
 
 
@@ -46,6 +52,7 @@ class StrategyName(click.Choice[str]):
 
 _LIST: dict[str, Any] = {"callback": split_commas}
 _FLAG: dict[str, Any] = {"is_flag": True}
+_MANY: dict[str, Any] = {"multiple": True}
 _UNLESS_GIVEN: dict[str, Any] = {"is_flag": True, "default": None}  # the setting counts then
 #: How each option is read, and what `--help` says of it.
 _OPTIONS: dict[str, dict[str, Any]] = {
@@ -65,7 +72,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     },
     "search": {**_LIST, "help": "Search providers in order."},
     "mcp": {
-        "multiple": True,
+        **_MANY,
         "metavar": "URL|COMMAND",
         "help": "An MCP server to search and read first; again for more.",
     },
@@ -83,6 +90,14 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "archive": {
         **_UNLESS_GIVEN,
         "help": "Read the archived copy of a page that cannot be read.",
+    },
+    "edit": {"metavar": "RUN", "help": "Run it again with changes: only what differs is paid."},
+    "without": {**_MANY, "metavar": "URL", "help": "A page that is no source; again for more."},
+    "add": {**_MANY, "metavar": "URL", "help": "A page that is read besides; again for more."},
+    "say": {
+        **_MANY,
+        "metavar": "TEXT",
+        "help": "What to heed: only sources after 2023; again for more.",
     },
     "estimate": {**_FLAG, "help": "The range of price, time and calls, as JSON."},
     "resume": {"metavar": "RUN", "help": "Go on with a run, or begin one of this name."},

@@ -143,11 +143,18 @@ def _show_output_failure(error: OutputFailed) -> int:
     return exit_status_of(error.kind)
 
 
-def run_and_exit(
-    command: click.Command, fail: Fail | None = None, arguments: Sequence[str] | None = None
-) -> NoReturn:
+class DoorCommand(click.Command):
+    """A command that tells its errors in its own way."""
+
+    def __init__(self, *given: Any, fail: Fail | None = None, **options: Any) -> None:
+        super().__init__(*given, **options)
+        self.fail = fail
+
+
+def run_and_exit(command: click.Command) -> NoReturn:
     """Run a command as this process, as `run_command` does; end the process with its status."""
-    run_process(lambda: run_command(command, fail, arguments))
+    fail = command.fail if isinstance(command, DoorCommand) else None
+    run_process(lambda: run_command(command, fail))
 
 
 def run_process(run: Callable[[], int]) -> NoReturn:

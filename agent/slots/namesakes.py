@@ -98,6 +98,21 @@ def has_other_qualifier(title: str, other: str) -> bool:
     return fold(name) == fold(name2) and told != told2
 
 
+def tell_apart(sources: Sequence[Source]) -> list[str]:
+    """What each of several pages of one name is about: titles, or how they begin; "" for the same.
+
+    They may disagree about one thing: a reader who sees it can tell.
+    """
+    titles = [source.page.title for source in sources]
+    if len({fold(_read_title(title)[0]) for title in titles}) > 1:
+        return ["" for _ in sources]
+    openings = [_find_opening(s.page.text, s.page.title) for s in sources]
+    told = titles if len({_read_title(title)[1:] for title in titles}) == len(titles) else openings
+    bags = [frozenset(content_words(text)) for text in told]
+    is_told = told is titles or all(_differ(a, b) for a, b in combinations(bags, 2))
+    return [sanitize_line(text, LONGEST_LABEL) if is_told else "" for text in told]
+
+
 # --- what a statement is about -----------------------------------------------------------------
 
 

@@ -6,5 +6,6 @@ be computed from the events is a property of `Research`.
 
 from agent.state.events import *
 from agent.state.knowledge import *
+from agent.state.plans import *
 from agent.state.reports import *
 from agent.state.values import *

@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from agent.state.limits import Limits
+from agent.state.plans import Plan
 from agent.state.reports import CheckedClaim
 from agent.state.values import (
     Attempt,
@@ -21,7 +23,6 @@ from agent.state.values import (
     SearchResults,
     Slot,
     Statement,
-    SubQuery,
 )
 
 
@@ -35,6 +36,28 @@ class Started(Frozen):
     slots: tuple[Slot, ...] = ()
 
 
+class Edited(Frozen):
+    """The run began as another one with changes, or as its user wants its sources.
+
+    `run`: the one that is edited, "" for none. The pages of `without` are neither found nor read,
+    those of `add` are read besides.
+    """
+
+    type: Literal["edited"] = "edited"
+    run: str = ""
+    without: tuple[str, ...] = ()
+    add: tuple[str, ...] = ()
+
+
+class Steered(Frozen):
+    """What the user said took effect. `queries` are made for it; `limits` hold for all sources."""
+
+    type: Literal["steered"] = "steered"
+    said: str
+    queries: tuple[str, ...] = ()
+    limits: Limits = Limits()
+
+
 class Asked(Frozen):
     """A model was asked to do a task. `confidence` is that of rules in an answer that they made."""
 
@@ -44,15 +67,16 @@ class Asked(Frozen):
     confidence: float | None = None
     attempts: tuple[Attempt, ...] = ()
 
+    @property
+    def is_by_rules(self) -> bool:
+        """Whether rules answered, and no model."""
+        return self.model == "extractive"
 
-class Planned(Frozen):
-    """A report was planned. `sub_queries` are ordered by priority."""
+
+class Planned(Plan):
+    """A report was planned, by a model or by the user."""
 
     type: Literal["planned"] = "planned"
-    question_type: Literal["factual", "comparative", "exploratory", "technical"]
-    search_strategy: str
-    sub_queries: tuple[SubQuery, ...]
-    is_research: bool = False  # bibliographic services are searched first
 
 
 class Understood(Frozen):
@@ -75,7 +99,13 @@ class Recalled(Frozen):
     found: SearchResults
 
 
-class Queried(Frozen):
+class OfSection(Frozen):
+    """An event of one section of a report: its number, from 1; 0 for what is of the whole run."""
+
+    section: int = Field(default=0, exclude_if=lambda n: not n)
+
+
+class Queried(OfSection):
     """The queries of a round were made; in the first round the slots too."""
 
     type: Literal["queried"] = "queried"
@@ -101,7 +131,7 @@ class Browsed(Frozen):
     quotes: tuple[Quote, ...]
 
 
-class Searched(Frozen):
+class Searched(OfSection):
     """A query was searched."""
 
     type: Literal["searched"] = "searched"
@@ -127,14 +157,14 @@ class Blocked(Frozen):
 
 
 class Doubted(Frozen):
-    """The gaps in the sources were looked for. Without gaps there is no second round."""
+    """What a round of a report left open, and what is searched for it in the next one."""
 
     type: Literal["doubted"] = "doubted"
     gaps: tuple[str, ...]
     follow_up_queries: tuple[str, ...] = ()
 
 
-class Reflected(Frozen):
+class Reflected(OfSection):
     """The slots were evaluated.
 
     `said`: new statements of sources about slots. `findings`: what all statements so far amount to.
@@ -167,9 +197,13 @@ class Composed(Frozen):
 
 
 class Answered(Composed):
-    """The answer was written; its claims are not yet checked."""
+    """The answer was written; its claims are not yet checked.
+
+    `is_computed`: from tables as wholes, so that no slot was read.
+    """
 
     type: Literal["answered"] = "answered"
+    is_computed: bool = False
 
 
 class Verified(Composed):
@@ -227,6 +261,8 @@ class Halted(Frozen):
 
 Event = Annotated[
     Started
+    | Edited
+    | Steered
     | Asked
     | Planned
     | Understood

@@ -7,10 +7,12 @@ from itertools import zip_longest
 from typing import TypeVar
 
 from agent.state.events import (
+    Answered,
     Asked,
     Blocked,
     Composed,
     Doubted,
+    Edited,
     Event,
     Failed,
     Halted,
@@ -20,9 +22,11 @@ from agent.state.events import (
     Recalled,
     Reflected,
     Searched,
+    Steered,
     Understood,
     Verified,
 )
+from agent.state.limits import Limits
 from agent.state.urls import canonical_url
 from agent.state.values import (
     Attempt,
@@ -38,16 +42,20 @@ from agent.state.values import (
 )
 
 EventT = TypeVar("EventT", bound=Frozen)
+_NO_LIMITS = Limits()
 #: The tasks whose reply is an answer, or may be one.
-DRAFTING = frozenset({"reflect", "decide", "synthesize", "draft"})
+DRAFTING = frozenset({"reflect", "decide", "synthesize", "section", "summary"})
 
 
 class Research:
     """A topic, and all events of its run so far."""
 
+    section = 0  # of a report, where it is what is known of one; 0: it is the whole run
+
     def __init__(self, topic: str, slots: tuple[Slot, ...] = ()) -> None:
         self.original_topic = topic  # as it was asked
         self.slots = slots  # from the caller, or else from the first event that names some
+        self.are_slots_given = bool(slots)
         self.events: list[Event] = []
 
     def grow(self, event: Event) -> Event:
@@ -56,6 +64,20 @@ class Research:
         if isinstance(event, Queried | Understood) and not self.slots:
             self.slots = event.slots
         return event
+
+    def of_section(self, number: int) -> Research:
+        """What is known of a section of the plan by now: its own rounds, over all sources.
+
+        Its topic is the run's with its heading, its slots are its questions.
+        """
+        section = self.plan.sections[number - 1] if self.plan else None
+        view = Research(self.topic, section.slots if section else ())
+        if section and section.heading not in self.topic:
+            view.original_topic = f"{self.topic} {section.heading}"
+        view.section = number
+        own = (e for e in self.events if getattr(e, "section", number) == number)
+        view.events = [event for event in own if not isinstance(event, Understood)]
+        return view
 
     @property
     def topic(self) -> str:
@@ -75,7 +97,7 @@ class Research:
     @property
     def round(self) -> int:
         """The current round of searching, from 1; 0 before the first queries."""
-        return len(self.events_of(Queried))
+        return max((event.round for event in self.events_of(Queried)), default=0)
 
     @property
     def is_halted(self) -> bool:
@@ -89,9 +111,9 @@ class Research:
 
     @property
     def current_queries(self) -> tuple[str, ...]:
-        """The queries of this round."""
+        """The queries of this round, of all sections."""
         rounds = self.events_of(Queried)
-        return rounds[-1].queries if rounds else ()
+        return tuple(query for one in rounds if one.round == self.round for query in one.queries)
 
     @property
     def searched_queries(self) -> tuple[str, ...]:
@@ -121,9 +143,29 @@ class Research:
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """The pages that became sources, numbered from 1 in the order of their events."""
-        pages = self.events_of(PageRead)
-        return tuple(Source.of(n, event.page, event.hit) for n, event in enumerate(pages, 1))
+        """The pages that became sources, numbered from 1 in the order of their events.
+
+        One that the limits forbid by now keeps its number, and has no text that could be quoted.
+        """
+        limits, pages = self.limits, enumerate(self.events_of(PageRead), 1)
+        return tuple(_limit(Source.of(n, event.page, event.hit), limits) for n, event in pages)
+
+    @property
+    def limits(self) -> Limits:
+        """Which pages may be sources, as the user said so far."""
+        limits = Limits(struck=tuple(u for e in self.events_of(Edited) for u in e.without))
+        for event in self.events_of(Steered):
+            limits = limits.join(event.limits)
+        return limits
+
+    @property
+    def steered_queries(self) -> tuple[str, ...]:
+        """The queries for what the user said since the last round of the whole run began."""
+        if self.section:
+            return ()
+        starts = [i for i, event in enumerate(self.events) if isinstance(event, Queried)]
+        recent = self.events[starts[-1] :] if starts else self.events
+        return tuple(q for event in recent if isinstance(event, Steered) for q in event.queries)
 
     def untried_hits_by_rank(self, limit: int) -> list[Hit]:
         """At most `limit` untried hits of this round, ordered by rank, then by query."""
@@ -155,9 +197,20 @@ class Research:
 
     @property
     def new_queries(self) -> tuple[str, ...]:
-        """The queries that the last reflection asks for; empty when nothing more is needed."""
-        reflections = self.events_of(Reflected)
-        return reflections[-1].new_queries if reflections and reflections[-1].need_more else ()
+        """Those for what the user said, and those that the last reflection asks for, if any."""
+        last = self.reflections[-1:]
+        wanted = last[0].new_queries if last and last[0].need_more else ()
+        return tuple(dict.fromkeys((*self.steered_queries, *wanted)))
+
+    @property
+    def reflections(self) -> list[Reflected]:
+        """Its own reflections, oldest first: not those of single sections, unless it is one."""
+        return [event for event in self.events_of(Reflected) if event.section == self.section]
+
+    @property
+    def is_read_by_rules(self) -> bool:
+        """Whether rules, and no model, made a reading."""
+        return any(one.is_by_rules for one in self.events_of(Asked) if one.task == "reflect")
 
     @property
     def plan(self) -> Planned | None:
@@ -167,13 +220,19 @@ class Research:
 
     @property
     def gap_analysis(self) -> Doubted:
-        """The last search for gaps in the sources; without gaps if there was none."""
+        """What the last round of a report left open; without gaps before the first one."""
         return self.events_of(Doubted)[-1] if self.events_of(Doubted) else Doubted(gaps=())
 
     @property
     def findings(self) -> dict[str, Finding]:
-        """The finding of each slot, as checked or reflected last; all missing before the first."""
-        known = [e for e in self.events if isinstance(e, Reflected | Verified) and e.findings]
+        """The finding of each slot, as checked or reflected last; all missing before the first.
+
+        An answer that was computed has none: its slots were not asked for, and not looked for.
+        """
+        if any(event.is_computed for event in self.events_of(Answered)):
+            return {}
+        own = [e for e in self.events if getattr(e, "section", 0) == self.section]
+        known = [e for e in own if isinstance(e, Reflected | Verified) and e.findings]
         if known:
             return {finding.slot: finding for finding in known[-1].findings}
         names = dict.fromkeys(slot.name.partition("[]")[0] for slot in self.slots)
@@ -186,25 +245,27 @@ class Research:
         replaces what an earlier one has.
         """
         latest: dict[tuple[str, int], tuple[Statement, ...]] = {}
-        for statements in (*(event.said for event in self.events_of(Reflected)), newest):
+        for statements in (*(event.said for event in self.reflections), newest):
             groups: dict[tuple[str, int], tuple[Statement, ...]] = {}
             for statement in statements:
                 key = statement.slot.partition("[]")[0], statement.quote.source
                 groups[key] = (*groups.get(key, ()), statement)
             latest |= groups
-        return tuple(statement for group in latest.values() for statement in group)
+        permitted = {source.n for source in self.sources if source.page.text}
+        stated = (statement for group in latest.values() for statement in group)
+        return tuple(statement for statement in stated if statement.quote.source in permitted)
 
     @property
     def are_findings_current(self) -> bool:
-        """Whether the last reflection came after the last page."""
-        kinds = [e.type for e in self.events if isinstance(e, Reflected | PageRead)]
+        """Whether the last reflection came after the last page, and after what the user said."""
+        own = [e for e in self.events if getattr(e, "section", self.section) == self.section]
+        kinds = [e.type for e in own if isinstance(e, Reflected | PageRead | Steered)]
         return bool(kinds) and kinds[-1] == "reflected"
 
     @property
     def current_draft(self) -> Draft | None:
         """The draft of the last reflection; None if it made none, or a page came after it."""
-        reflections = self.events_of(Reflected)
-        return reflections[-1].draft if reflections and self.are_findings_current else None
+        return self.reflections[-1].draft if self.are_findings_current else None
 
     @property
     def confidence(self) -> float | None:
@@ -234,6 +295,15 @@ class Research:
                 attempts.extend(event.page.attempts)
         made = [attempt for attempt in attempts if attempt.seconds or attempt.outcome == "ok"]
         return tuple(a for i, a in enumerate(attempts) if a in made or a not in attempts[:i])
+
+
+def _limit(source: Source, limits: Limits) -> Source:
+    """A source, without its text where the limits forbid its page."""
+    urls = (source.page.url, source.hit.url)
+    if limits == _NO_LIMITS or all(limits.permits(url, source.hit.date) for url in urls):
+        return source
+    page = source.page.model_copy(update={"text": ""})
+    return source.model_copy(update={"page": page})
 
 
 def index_hits(hits: Iterable[Hit]) -> dict[str, Hit]:

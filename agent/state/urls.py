@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
@@ -80,9 +80,35 @@ def is_web_url(url: str) -> bool:
     return parts.scheme.lower() in ("http", "https") and bool(parts.hostname)
 
 
+def url_host(url: str) -> str:
+    """The host of a URL in lower case, without `www.`; "" where it has none."""
+    try:
+        return (urlsplit(url.strip()).hostname or "").rstrip(".").removeprefix("www.")
+    except ValueError:
+        return ""
+
+
+def is_under(host: str, domains: Iterable[str]) -> bool:
+    """Whether a host is one of some domains, or of their subdomains."""
+    return any(host == domain or host.endswith(f".{domain}") for domain in domains)
+
+
 def url_scheme(url: str) -> str:
     """The scheme of a URL in lower case; "" for a string that is no URL."""
     try:
         return urlsplit(url.strip()).scheme.lower()
     except ValueError:
         return ""
+
+
+def find_host(url: str) -> str:
+    """The host of a URL; "" for what has none, or is no URL."""
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
+def host_of(url: str) -> str:
+    """The host of a URL, for messages; the URL's first 100 characters where it has none."""
+    return find_host(url) or url[:100]

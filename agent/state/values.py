@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import unicodedata
 from collections.abc import Mapping
+from operator import not_
 from typing import Any, Literal, TypedDict, Unpack
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -17,6 +18,11 @@ class Frozen(BaseModel):
     """An immutable value, the same after a round trip through JSON."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+
+def seldom(default: Any, description: str | None = None) -> Any:
+    """A field that most values lack: where it is empty, JSON does not have it."""
+    return Field(default=default, exclude_if=not_, description=description)
 
 
 MAX_TOKENS = 10**12  # of one call: no service counts so many, so they can be summed
@@ -104,7 +110,8 @@ class Hit(Frozen):
 
     `generated`: the snippet has the words of a model, not of the page. It helps to choose a page
     and is never a source. `page_text`: the text of the whole page, where it was asked for; it is
-    not stored with the hit, since the page that is read by it has it.
+    not stored with the hit, since the page that is read by it has it. `computed`: the result of a
+    computation, which is the page.
     """
 
     url: str
@@ -113,8 +120,10 @@ class Hit(Frozen):
     date: str | None = None
     generated: bool = False
     page_text: str = Field(default="", exclude=True, repr=False)
-    work: Json | None = Field(default=None, exclude_if=lambda work: not work)
-    places: tuple[str, ...] = Field(default=(), exclude_if=lambda places: not places)
+    computed: str = Field(default="", exclude_if=lambda text: not text, repr=False)
+    work: Json | None = seldom(None)
+    places: tuple[str, ...] = seldom(())
+    retrieved_at: str = seldom("")
 
     def __hash__(self) -> int:
         return hash((self.url, self.title, self.snippet))
@@ -185,12 +194,12 @@ class Page(Frozen):
     sha256: str
     retrieved_at: str
     via: Literal["page", "snippet"] = "page"
-    places: tuple[Place, ...] = Field(default=(), exclude_if=lambda places: not places)
-    date: str = Field(default="", exclude_if=lambda date: not date)
-    text_from: str = Field(default="", exclude_if=lambda name: not name)
-    partial_text: str = Field(default="", exclude_if=lambda reason: not reason)
-    copy_of: str = Field(default="", exclude_if=lambda url: not url)
-    attempts: tuple[Attempt, ...] = Field(default=(), exclude_if=lambda tries: not tries)
+    places: tuple[Place, ...] = seldom(())
+    date: str = seldom("")
+    text_from: str = seldom("")
+    partial_text: str = seldom("")
+    copy_of: str = seldom("")
+    attempts: tuple[Attempt, ...] = seldom(())
 
     @classmethod
     def from_text(
@@ -274,14 +283,19 @@ class Statement(Frozen):
 class Alternative(Frozen):
     """Another value than the one that weighs most, who says it, and its weight.
 
-    `of`: what it is a value of, where sources tell of several things of one name. Of another thing
-    it is no value against the first one.
+    `of`: what it is a value of, where sources tell of several things of one name; of several right
+    answers the value itself. Of another thing it is no value against the first one.
     """
 
     value: Scalar
     citations: tuple[int, ...]
     weight: float
-    of: str = Field(default="", exclude_if=lambda of: not of)
+    of: str = seldom("")
+
+
+def name_thing(value: object, of: str) -> str:
+    """A value in words, with what it is of where that is another thing: `1938 (the novel)`."""
+    return f"{value} ({of})" if of not in ("", str(value)) else str(value)
 
 
 #: `unchecked`: nobody judged it, and it is not proved.
@@ -316,14 +330,6 @@ class EarlierAnswer(Frozen):
 
     question: str = Field(max_length=LONGEST_EARLIER)
     answer: str = Field(default="", max_length=LONGEST_EARLIER)
-
-
-class SubQuery(Frozen):
-    """A part of the topic that a report's plan sets to be researched."""
-
-    query: str
-    priority: Literal["High", "Medium", "Low"] = "Medium"
-    reasoning: str = ""
 
 
 class Operand(Frozen):
@@ -381,30 +387,29 @@ class Claim(Frozen):
     by: str = ""
     form: Literal["sentence", "item", "row"] = "sentence"
     intro: str = ""
-    calculation: Calculation | None = Field(
-        default=None,
-        exclude_if=lambda calculation: calculation is None,
-        description="how its numbers follow from quoted ones; absent where none was given",
+    calculation: Calculation | None = seldom(
+        None, "how its numbers follow from quoted ones; absent where none was given"
     )
-    differences: tuple[Difference, ...] = Field(
-        default=(),
-        exclude_if=lambda differences: not differences,
-        description="what it says otherwise than its pages; it decides nothing",
+    differences: tuple[Difference, ...] = seldom(
+        (), "what it says otherwise than its pages; it decides nothing"
     )
 
 
 class Section(Frozen):
-    """A section of a report: its heading and its sentences."""
+    """A section of a report: its heading, its sentences, and its questions that stay open."""
 
     heading: str
     claims: tuple[Claim, ...]
+    open: tuple[str, ...] = seldom(())
 
 
 class Report(Frozen):
-    """A report without its executive summary, which is the answer's text."""
+    """A report without its executive summary, which is the answer's text.
+
+    `compared`: questions of its sections to which several sources were found.
+    """
 
     title: str
     themes: tuple[Section, ...]
     conflicts: tuple[Claim, ...] = ()
-    confidence: Literal["Low", "Medium", "High"]
-    rationale: str = ""
+    compared: int = 0

@@ -29,6 +29,12 @@ def ask_with_fallback(
     return answer
 
 
+def begin(task: Task[AnswerT], ask: Ask) -> None:
+    """Ask without waiting, where `ask` can: who asks the same then gets that answer."""
+    if start := getattr(ask, "start", None):
+        start(task)
+
+
 def ask_to_begin(
     task: Task[AnswerT], ask: Ask, stand_in: str
 ) -> Generator[Event, None, AnswerT | None]:

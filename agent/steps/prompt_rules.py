@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from agent.outside import Task
@@ -22,13 +23,21 @@ CITE_RULE = (
 ANSWER_RULE = (
     f"{CITE_RULE} Say first if the sources deny what the topic assumes. If it fits several things "
     "of one name, answer for each and say which. If it asks about now, say as of when. If the "
-    "sources do not answer it, leave answer and citations empty."
+    "sources do not answer it, leave the answer empty and cite what an answer will need."
 )
 
 
 def language_rule(language: str) -> str:
     """The language in which to write: a BCP 47 tag, or "" for the language of the topic."""
     return f"Write in {language}." if language else "Write in the language of the topic."
+
+
+def list_lines(lists: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """The lines of a prompt for lists with their titles; none for one without items."""
+    for title, items in lists.items():
+        if items:
+            yield f"{title}:"
+            yield from (f"- {escape(item)}" for item in items)
 
 
 def escape(text: str) -> str:
@@ -39,4 +48,6 @@ def escape(text: str) -> str:
 def render_topic(task: Task[Any]) -> str:
     """The topic of a task as prompts show it, in its own element, with the day of the run."""
     day = f' today="{task.today}"' if task.today else ""
-    return f"<topic{day}>{escape(task.topic)}</topic>"
+    said = "".join(f"\n- {escape(text)}" for text in task.said)
+    wishes = f"\nThe user also says, of how the topic is to be answered:{said}" if said else ""
+    return f"<topic{day}>{escape(task.topic)}</topic>{wishes}"

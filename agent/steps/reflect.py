@@ -10,14 +10,26 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from agent.evidence import fold, render_sources, select_passages
-from agent.evidence.citing import has_citation
+from agent.evidence.citing import has_citation, locate_citation
+from agent.evidence.selection import NOTHING, Memory
 from agent.outside import Ask, Excerpt, Task
-from agent.slots.forms import slot_words
+from agent.slots.forms import holds_value, slot_words
 from agent.slots.grounding import ground_rows
 from agent.slots.rows import SlotValue
 from agent.slots.weighing import make_findings
-from agent.state import Draft, Event, Finding, Frozen, Reflected, Research, Slot, Warned
-from agent.steps.asking import ask_with_fallback, try_to_ask
+from agent.state import (
+    Draft,
+    Event,
+    Finding,
+    Frozen,
+    Reflected,
+    Research,
+    Slot,
+    Source,
+    Warned,
+)
+from agent.state.urls import canonical_url
+from agent.steps.asking import ask_with_fallback, begin, try_to_ask
 from agent.steps.generate_queries import deduplicate_queries
 from agent.steps.prompt_rules import ANSWER_RULE, DATA_RULE, escape, language_rule, render_topic
 from agent.steps.witnesses import find_lone
@@ -27,6 +39,7 @@ MAX_NEW_QUERIES = 3
 #: hops of the half for tuning, 236 were right at 3,144 tokens a right answer with 0, 236 at 3,059
 #: with .2, 236 at 2,760 with .28, 229 at 2,591 with .35.
 LEAST_SHARE = 0.28
+MOST_NOTES = 20  # of earlier rounds in a prompt
 MAX_MISFIT_WARNINGS = 10  # a round; of values that do not have the type of their slot
 
 
@@ -128,9 +141,9 @@ class Reflect:
 
     With `max_words` it has the answer drafted in the same reading. A value counts only if it stands
     in the words that are quoted for it. Whether to search on is computed from the slots. The
-    reader's own word counts in two cases: its draft cites nothing that stands, or its draft stands
-    and a slot that is not needed is missing. Where no model answers, `fallback` does, and drafts
-    nothing: a writer is asked then.
+    reader's own word counts in three cases: its draft cites nothing that stands, its draft stands
+    and a slot that is not needed is missing, or a section of a report has no slots. Where no model
+    answers, `fallback` does, and drafts nothing: a writer is asked then.
     """
 
     ask: Ask
@@ -147,7 +160,8 @@ class Reflect:
         if not research.sources:
             yield _build_reflection(research, Coverage(slots=[]))[0]
             return
-        found = yield from self._read(research)
+        shown = self._show(research)
+        found = self._fill_told((yield from self._read(shown)), research, shown["evidence"])
         reflection, misfits = _build_reflection(research, found)
         earlier = {event.message for event in research.events_of(Warned)}
         for warning in misfits[:MAX_MISFIT_WARNINGS]:
@@ -155,19 +169,45 @@ class Reflect:
                 yield Warned(message=warning)
         yield reflection
 
-    def _read(self, research: Research) -> Generator[Event, None, Coverage | Reading]:
-        shown: dict[str, Any] = {
+    def start(self, research: Research) -> None:
+        """Begin to read without waiting: the step itself then takes what was begun."""
+        if research.sources and self.max_words is None:
+            begin(CheckCoverage(**self._show(research)), self.ask)
+
+    def _show(self, research: Research) -> dict[str, Any]:
+        return {
             "topic": research.topic,
             "slots": research.slots,
             "evidence": select_evidence(research, self.budget),
             "language": self.language,
         }
+
+    def _read(self, shown: dict[str, Any]) -> Generator[Event, None, Coverage | Reading]:
         check = CheckCoverage(**shown)
         if self.max_words is None:
             return (yield from ask_with_fallback(check, self.ask, self.fallback))
         read = ReadSources(**shown, max_words=self.max_words)
         reading = yield from try_to_ask(read, self.ask, stand_in="extractive")
         return reading or (yield from ask_with_fallback(check, self.fallback, self.fallback))
+
+    def _fill_told(
+        self, found: Coverage | Reading, research: Research, evidence: tuple[Excerpt, ...]
+    ) -> Coverage | Reading:
+        """A reading with what rules find of slots that it left open, where its answer says that.
+
+        So the answer has no other value than its slot, and a source that says another one counts.
+        """
+        told = found.answer if isinstance(found, Reading) and found.answerable else ""
+        given = {fold(row.name) for row in found.slots if row.value is not None}
+        silent = tuple(slot for slot in research.slots if fold(slot.name) not in given)
+        silent = tuple(slot for slot in silent if "[]" not in slot.name) if told else ()
+        if not silent:
+            return found
+        check = CheckCoverage(topic=research.topic, slots=silent, evidence=evidence)
+        rows = [row for row in self.fallback(check).answer.slots if row.value is not None]
+        said = {row.name for row in rows if holds_value(told, str(row.value))}
+        more = [row for row in rows if row.name in said]
+        return found.model_copy(update={"slots": [*found.slots, *more]})
 
 
 def _describe_slot(slot: Slot) -> str:
@@ -187,20 +227,62 @@ def select_evidence(research: Research, budget: int) -> tuple[Excerpt, ...]:
     """The passages that a prompt shows, within a budget of tokens.
 
     They are ranked by the topic with its slots, by each slot that a reading left open, and by each
-    query of the round.
+    query of the round; where a section of a report has no slots, by all its queries. A section
+    with slots reads first what its own searches found. Of what a model read in an earlier round,
+    only what it cited matters.
     """
     queries = _ranking_queries(research)
-    least_share = LEAST_SHARE if research.round > 1 else 0.0
-    return select_passages(research.sources, queries, budget, least_share=least_share)
+    is_narrow = research.slots if research.section else research.round > 1
+    least_share = LEAST_SHARE if is_narrow else 0.0
+    return select_passages(
+        _own_sources(research), queries, budget, least_share=least_share, memory=_remember(research)
+    )
+
+
+def _own_sources(research: Research) -> tuple[Source, ...]:
+    """The sources that the searches of a section found, at its first reading; else all."""
+    if not (research.section and research.slots) or research.reflections:
+        return research.sources
+    hits = research.hits
+    own = tuple(one for one in research.sources if canonical_url(one.hit.url) in hits)
+    return own or research.sources
+
+
+def _remember(research: Research) -> Memory:
+    """What the readings of earlier rounds cited, of a draft or of a slot.
+
+    A model that found no answer cites what one will need, and so does one that read for the slots
+    of a section. Where rules read, nothing is known: they cite what has the words of the topic.
+    """
+    earlier = (e for e in research.events_of(Reflected) if e.round < research.round)
+    readings = [e for e in earlier if e.draft or (research.section and research.slots)]
+    if not readings or research.is_read_by_rules:
+        return NOTHING
+    before = Research(research.topic)
+    before.events = research.events[: research.events.index(readings[-1])]
+    own = before.hits if research.section else {}
+    read = frozenset(
+        source.n
+        for source in before.sources
+        if not research.section or canonical_url(source.hit.url) in own
+    )
+    cited = (cited for one in readings if one.draft for cited in one.draft.citations)
+    quotes = [quote for one in cited for quote in locate_citation(one, research.sources)]
+    quotes += [statement.quote for one in readings for statement in one.said]
+    return Memory(tuple(dict.fromkeys(quotes))[:MOST_NOTES], read, research.current_queries)
 
 
 def _ranking_queries(research: Research) -> tuple[str, ...]:
     described = {slot.name: f"{slot_words(slot)} {slot.description}" for slot in research.slots}
-    whole = " ".join((research.topic, *described.values()))
     filled = {name for name, one in research.findings.items() if one.status == "filled"}
-    unread = not research.events_of(Reflected)
+    if research.section and not filled.issuperset(described):
+        described = {name: text for name, text in described.items() if name not in filled}
+    whole = " ".join((research.topic, *described.values()))
+    unread = not research.reflections
     still_open = (text for name, text in described.items() if name not in filled and not unread)
-    return (whole, *still_open, *research.current_queries)
+    is_asked_by_queries = research.section and not research.slots
+    searched = research.queries if is_asked_by_queries else research.current_queries
+    return (whole, *still_open, *searched)
 
 
 def _build_reflection(
@@ -216,7 +298,8 @@ def _build_reflection(
     open_slots = _find_open(findings, research, all_missing=found.need_more or not stands)
     lone = find_lone(research, findings) if research.round == 1 and not open_slots else []
     open_slots += lone
-    need_more = bool(open_slots) or (found.need_more and draft is not None and not stands)
+    is_read_whole = draft is not None or (research.section and not research.slots)
+    need_more = bool(open_slots) or bool(found.need_more and is_read_whole and not stands)
     reflection = Reflected(
         round=research.round,
         findings=findings,

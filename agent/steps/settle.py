@@ -10,16 +10,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from agent.checking.bench import claim_groups, replace_claims
 from agent.checking.rules import QuotePlace, claims_before, is_proved, opens_with_pronoun
 from agent.evidence import content_words
+from agent.evidence.asked import find_untold
 from agent.evidence.citing import join_claims, order_quotes
 from agent.evidence.copies import Rival
 from agent.evidence.markers import strip_markers
 from agent.evidence.measures import find_disagreements
 from agent.evidence.quoting import quoted_sentences, with_sentence_before
 from agent.slots.forms import holds_value, slot_words
-from agent.slots.namesakes import drop_told_apart
+from agent.slots.namesakes import drop_told_apart, tell_apart
 from agent.slots.versions import is_time
 from agent.slots.weighing import is_disputed
-from agent.state import Claim, Finding, Quote, Research, Scalar, Source, Verified
+from agent.state import Claim, Finding, Quote, Research, Scalar, Source, Verified, name_thing
 from agent.steps.reflect import is_needed
 from agent.steps.synthesize import build_abstention
 
@@ -53,14 +54,18 @@ def settle(verified: Verified, research: Research) -> Verified:
         *builder.quote_rivals(quotes, findings),
     ]
     first = [*things, *opposed]
-    unsaid = builder.quote_unsaid(needed, claims) if not verified.report else []
     if not claims and not first and not last:
         return _abstain(verified, findings, research)
     said = "\n".join(claim.text for claim in (*first, *last))
-    claims = (*first, *_drop_said(claims, said), *unsaid, *last)
+    kept = _drop_said(claims, said)
+    whole = (*first, *kept, *last)
+    is_short = find_untold(research.topic, "\n".join(claim.text for claim in whole))
+    unsaid = builder.quote_unsaid(findings if is_short else needed, whole)
+    claims = (*first, *kept, *([] if verified.report else unsaid), *last)
     report = verified.report if has_draft else None
     if report:
-        report = report.model_copy(update={"conflicts": (*report.conflicts, *opposed, *last)})
+        told = {one.text: one for one in (*opposed, *last, *report.conflicts)}
+        report = report.model_copy(update={"conflicts": tuple(told.values())})
     changes = {
         "text": join_claims(claims),
         "claims": claims,
@@ -71,19 +76,29 @@ def settle(verified: Verified, research: Research) -> Verified:
     return _prove_in_order(verified.model_copy(update=changes), builder)
 
 
+def quote_conflicts(
+    findings: Iterable[Finding], sources: Sequence[Source]
+) -> tuple[tuple[Claim, ...], tuple[Quote, ...]]:
+    """Both sides of each finding in conflict as claims, and the quotes that these cite."""
+    builder = _ClaimBuilder(sources)
+    return tuple(builder.quote_conflicts(findings)), tuple(builder.quotes)
+
+
 def _abstain(verified: Verified, findings: tuple[Finding, ...], research: Research) -> Verified:
     none = build_abstention(research)
     changes = {"text": verified.text or none.text, "closest": none.closest, "findings": findings}
     return verified.model_copy(update={**changes, "claims": (), "quotes": (), "report": None})
 
 
-def _drop_said(claims: Iterable[Claim], said: str) -> Iterator[Claim]:
-    """The claims that a text does not say, without those that open with a pronoun for one of it."""
-    is_dropped = False
-    for claim in claims:
-        is_dropped = claim.text in said or (is_dropped and opens_with_pronoun(claim.text))
-        if not is_dropped:
-            yield claim
+def _drop_said(claims: Sequence[Claim], said: str) -> list[Claim]:
+    """The claims that a text does not say, and what one that opens with a pronoun is about."""
+    kept: list[Claim] = []
+    is_wanted = False
+    for claim in reversed(claims):
+        if is_wanted or claim.text not in said:
+            kept.append(claim)
+            is_wanted = opens_with_pronoun(claim.text)
+    return kept[::-1]
 
 
 def _prove_in_order(answer: Verified, builder: _ClaimBuilder) -> Verified:
@@ -145,7 +160,7 @@ class _ClaimBuilder:
         return [claim for finding in opposed[:MOST_SHOWN] for claim in self._quote_sides(finding)]
 
     def quote_unsaid(self, findings: Iterable[Finding], draft: Sequence[Claim]) -> list[Claim]:
-        """The value of each fact that was asked for and that the draft does not say."""
+        """The value of each of some facts that the draft does not say."""
         facts = [one for one in findings if one.status == "filled" and _is_unsaid(one, draft)]
         sides = ((one, self._find_side(one.value, one.quotes)) for one in facts[:MOST_SHOWN])
         return [
@@ -167,16 +182,24 @@ class _ClaimBuilder:
         return [claim for one in several[:MOST_SHOWN] for claim in self._quote_each(one)]
 
     def _quote_each(self, finding: Finding) -> Iterator[Claim]:
-        for of, value in [(finding.of, finding.value), *_other_things(finding)]:
+        several = [(finding.of, finding.value), *_other_things(finding)]
+        every = " / ".join(_shorten(value) for _, value in several)
+        for of, value in several:
+            name, told = (slot_words(finding.slot), every) if of == value else (of, _shorten(value))
             if quote := self._find_side(value, finding.quotes):
-                yield self._quote_sentence(quote, f"{of.rstrip(' .')}: {_shorten(value)}")
+                yield self._quote_sentence(quote, f"{name.rstrip(' .')}: {told}")
 
     def _quote_sides(self, finding: Finding) -> Iterator[Claim]:
         values = [finding.value, *(other.value for other in finding.alternatives)]
-        intro = f"{finding.slot}: {' / '.join(map(_shorten, values))}"
-        sides = filter(None, (self._find_side(value, finding.quotes) for value in values))
-        for quote in dict.fromkeys(sides):
-            yield self._quote_sentence(quote, intro)
+        found = ((value, self._find_side(value, finding.quotes)) for value in values)
+        sides = [(value, quote) for value, quote in found if quote]
+        about = tell_apart([self._sources[quote.source] for _, quote in sides])
+        told = [
+            name_thing(_shorten(value), "" if of in quote.text else of.rstrip(" ."))
+            for (value, quote), of in zip(sides, about, strict=True)
+        ]
+        for quote in dict.fromkeys(quote for _, quote in sides):
+            yield self._quote_sentence(quote, f"{finding.slot}: {' / '.join(told)}")
 
     def _find_side(self, value: Scalar | None, quotes: Sequence[Quote]) -> Quote | None:
         """The first sentence of the quotes that holds a value; else the first quote.

@@ -10,7 +10,7 @@ from agent.evidence import render_sources
 from agent.evidence.bare_answers import BARE, find_closest, ground_answer
 from agent.evidence.citing import compose_answer, locate_citation
 from agent.outside import Ask, Task, TaskKind
-from agent.state import Answered, Draft, Event, Finding, Reflected, Research, Warned
+from agent.state import Answered, Draft, Event, Finding, Research, Warned
 from agent.steps.asking import ask_with_fallback
 from agent.steps.prompt_rules import ANSWER_RULE, DATA_RULE, escape, language_rule, render_topic
 from agent.steps.reflect import select_evidence
@@ -91,7 +91,7 @@ def _is_refused(research: Research) -> bool:
     """Whether nothing was read, or the last reader found neither an answer nor a slot."""
     if not research.sources:
         return True
-    reflections = research.events_of(Reflected)
+    reflections = research.reflections
     if not reflections or any(one.status != "missing" for one in reflections[-1].findings):
         return False
     return not reflections[-1].answerable or research.current_draft is not None
@@ -104,11 +104,11 @@ def _describe_filled_slots(research: Research) -> tuple[str, ...]:
 
 
 def _describe_values(finding: Finding) -> Iterator[str]:
-    of = f" ({finding.of})" if finding.of else ""
-    yield f"{finding.slot}{of}: {finding.value} [{finding.quotes[0].source}]"
-    for other in finding.alternatives:
-        if other.of != finding.of:
-            yield f"{finding.slot} ({other.of}): {other.value} [{other.citations[0]}]"
+    told = [(finding.of, finding.value, finding.quotes[0].source)]
+    told += [(o.of, o.value, o.citations[0]) for o in finding.alternatives if o.of != finding.of]
+    for of, value, n in told:
+        name = f"{finding.slot} ({of})" if of not in ("", value) else finding.slot
+        yield f"{name}: {value} [{n}]"
 
 
 def build_abstention(research: Research, draft: Draft | None = None, text: str = "") -> Answered:

@@ -7,6 +7,7 @@ other strategy needs: a run is on its way sooner without the steps of the others
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from agent.errors import UsageError
 from agent.outside import Outside
@@ -21,6 +22,9 @@ from agent.steps.verify import Verify
 from agent.steps.web_search import WebSearchTool
 from agent.strategies import Strategy
 from agent.strategies.slots import SlotsStrategy
+
+if TYPE_CHECKING:
+    from agent.strategies.report.plan import PlanReport
 
 #: Words. A longer answer is written by itself, once the last round has ended.
 MOST_DRAFTED = 150
@@ -49,7 +53,7 @@ def _build_slots(outside: Outside, settings: Settings) -> Strategy:
     ask, tokens, lang = outside.ask, settings.evidence_tokens, settings.lang
     drafted = settings.max_words if settings.max_words <= MOST_DRAFTED else None
     return SlotsStrategy(
-        GenerateQueries(ask, lang),
+        GenerateQueries(ask, lang, outside.steering.made),
         WebSearchTool(outside.search, outside.read, settings.pages_per_query),
         Reflect(ask, outside.fallback, tokens, lang, max_words=drafted),
         Synthesize(ask, outside.fallback, tokens, settings.max_words, lang),
@@ -84,29 +88,60 @@ def _build_loop(outside: Outside, settings: Settings) -> Strategy:
     return LoopStrategy(steps, settings.max_steps, settings.double_check, follow)
 
 
+def _build_plan(outside: Outside, settings: Settings) -> PlanReport:
+    from agent.strategies.report.plan import PlanReport
+
+    return PlanReport(
+        outside.ask,
+        settings.max_sections,
+        settings.depth,
+        settings.lang,
+        settings.reader,
+        settings.clarified,
+        settings.plan,
+    )
+
+
 def _build_report(outside: Outside, settings: Settings) -> Strategy:
     from agent.evidence.credibility import Blocking
-    from agent.strategies.report.draft import DraftReport
-    from agent.strategies.report.gaps import DetectGaps
     from agent.strategies.report.gather import Gather, TurnLimits
-    from agent.strategies.report.plan import PlanReport
+    from agent.strategies.report.sections import ResearchSections
     from agent.strategies.report.strategy import ReportSteps, ReportStrategy
     from agent.strategies.report.tool_use import UseTools
+    from agent.strategies.report.write import SumUp, WriteSections
 
-    ask, tokens, lang = outside.ask, settings.report_tokens, settings.lang
+    ask, fallback, lang = outside.ask, outside.fallback, settings.lang
+    tokens, pages = settings.evidence_tokens, settings.pages_per_query
     rounds = min(settings.max_rounds, settings.max_iterations)  # a round has at least one turn
-    limits = TurnLimits(settings.max_iterations // rounds, settings.pages_per_query, tokens)
+    limits = TurnLimits(settings.max_iterations // rounds, pages, tokens)
     blocking = Blocking(settings.credibility, settings.min_credibility)
     use_tools = UseTools(outside.search, outside.read, blocking)
+    reflect = Reflect(ask, fallback, tokens, lang)
     steps = ReportSteps(
-        PlanReport(ask, lang),
-        Gather(ask, outside.fallback, use_tools, limits),
-        DetectGaps(ask, outside.fallback, tokens, lang),
-        Reflect(ask, outside.fallback, tokens, lang),
-        DraftReport(ask, outside.fallback, tokens, blocking, lang),
+        _build_plan(outside, settings),
+        ResearchSections(
+            use_tools,
+            Gather(ask, use_tools, limits),
+            reflect,
+            pages,
+            rounds,
+            settings.max_iterations,
+            settings.max_sources,
+        ),
+        reflect,
+        WriteSections(
+            ask,
+            fallback,
+            tokens,
+            settings.report_words,
+            lang,
+            settings.reader,
+            settings.max_citations,
+        ),
         _build_verify(outside, settings),
+        SumUp(ask, fallback, tokens, lang, settings.reader),
     )
-    return ReportStrategy(steps, rounds, _build_follow(outside, settings))
+    return ReportStrategy(steps, _build_follow(outside, settings))
 
 
 def _build_follow(outside: Outside, settings: Settings) -> FollowParent | None:

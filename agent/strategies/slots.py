@@ -10,13 +10,18 @@ from agent.steps.follow_parent import FollowParent
 from agent.steps.generate_queries import GenerateQueries
 from agent.steps.reflect import Reflect
 from agent.steps.synthesize import Synthesize
+from agent.steps.tabulate import compute_answer
 from agent.steps.verify import Verify
 from agent.steps.web_search import WebSearchTool
 
 
 @dataclass(frozen=True)
 class SlotsStrategy:
-    """Searches in at most `max_rounds` rounds: each but the first for slots that are still open."""
+    """Searches in at most `max_rounds` rounds: each but the first for slots that are still open.
+
+    Where tables that were read give all that is asked for, that is computed and nothing else read.
+    What the user says meanwhile has a round of its own where it wants more to be searched.
+    """
 
     name = "slots"
 
@@ -32,8 +37,12 @@ class SlotsStrategy:
         yield from self._begin(research)
         while research.round:
             yield from self.search(research)
+            if not research.steered_queries and (computed := compute_answer(research)):
+                yield from computed
+                yield from self.verify(research)
+                return
             yield from self.reflect(research)
-            is_last = research.round == self.max_rounds
+            is_last = research.round >= self.max_rounds and not research.steered_queries
             if is_last or research.is_halted or not research.new_queries:
                 break
             yield Queried(round=research.round + 1, queries=research.new_queries)

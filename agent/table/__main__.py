@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agent import shell
-from agent.errors import AgentError, Stopped, UsageError
+from agent.errors import Stopped, UsageError
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
-    from agent.answer import Answer
     from agent.answer.table import Column, TableAnswer
-    from agent.run import Run
     from agent.run.batch.batch import BatchSummary
     from agent.run.batch.output import OutputFile
     from agent.run.table import TableRun
@@ -48,7 +46,7 @@ EMPTY_CELL = 4
 STOPPING = "\nStopping; the same command goes on."
 
 
-@shell.door_command("agent.table", EPILOG)
+@shell.door_command("agent.table", EPILOG, shell.fail_as_json)
 @click.argument("names")
 @click.option("--columns", required=True, callback=shell.split_commas, help="What to find of each.")
 @click.option("--rows", type=click.IntRange(1, 1000), help="How many rows there are.")
@@ -80,7 +78,7 @@ def _run(names: str, columns: tuple[str, ...], options: dict[str, Any]) -> int:
     parsed, settings = parse_columns(columns), load_options(options)
     output = OutputFile(_rows_file(names, columns, options["out"], settings))
     with closing(output):
-        table_run, settings = _prepare(names, parsed, output, settings, options)
+        table_run = _prepare(names, parsed, output, settings, options)
         if table_run is None:
             click.echo(f"No rows were found for {names!r}. Give their names in a file.", err=True)
             return NO_ROWS
@@ -111,41 +109,24 @@ def _prepare(
     output: OutputFile,
     settings: Settings,
     options: dict[str, Any],
-) -> tuple[TableRun | None, Settings]:
-    """The rows to research, and the settings of their runs; None where no rows were found."""
-    from agent.outside.budget import CallUsage
-    from agent.run.table import TableRun, begin_rows, collect_rows, read_names
+) -> TableRun | None:
+    """The rows to research; None where none were found. Raises KeyboardInterrupt, if stopped."""
+    from agent.run.table import TableRun, begin_rows, found_table, read_names
 
     file = Path(names)
     if file.suffix.lower() in (".csv", ".tsv", ".txt") or file.is_file():
-        return TableRun(file.stem, columns, read_names(file), output), settings
-    run = begin_rows(names, settings, f"{output.batch_name}-rows")
-    answer = _answer(run)
-    if answer.error:
-        raise AgentError(answer.error.message, answer.error.remedy)
-    rows = collect_rows(run, answer, options["rows"])
-    if not rows:
-        return None, settings
-    wanted = options["rows"] or 0
-    few = (f"{len(rows)} rows were found of {wanted}.",) if len(rows) < wanted else ()
-    followed = settings.model_copy(update={"follow": answer.run.id if answer.run else None})
-    usage = CallUsage.model_validate(answer.usage.model_dump(include=set(CallUsage.model_fields)))
-    return TableRun(names, columns, rows, output, warnings=few, usage=usage), followed
-
-
-def _answer(run: Run) -> Answer:
-    """The answer of the run that finds the rows. Raises KeyboardInterrupt if it was stopped."""
-    stopped = Event()
+        return TableRun(file.stem, columns, read_names(file), output)
+    run, stopped = begin_rows(names, settings, f"{output.batch_name}-rows"), Event()
 
     def stop() -> None:
         stopped.set()
         run.stop()
 
     with shell.interruptible(STOPPING, stop):
-        answer = run.answer()
+        table_run = found_table(names, columns, output, run, options["rows"])
     if stopped.is_set():
         raise KeyboardInterrupt
-    return answer
+    return table_run
 
 
 def _fill(table_run: TableRun, settings: Settings, options: dict[str, Any]) -> BatchSummary:
@@ -187,10 +168,5 @@ def _exit_status(table: TableAnswer, summary: BatchSummary, *, strict: bool) -> 
     return EMPTY_CELL if strict and any(cell.value is None for cell in table.cells) else 0
 
 
-def main() -> None:
-    """Run the command and end the process. Runs under way stay in their journals."""
-    shell.run_and_exit(command, shell.fail_as_json)
-
-
 if __name__ == "__main__":
-    main()
+    shell.run_and_exit(command)

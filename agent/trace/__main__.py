@@ -125,10 +125,5 @@ def format_lines(trace: Trace) -> str:
     return write_text(show_lines(trace), width, has_colour=has_colour)
 
 
-def main() -> None:
-    """Run the command and end the process."""
-    shell.run_and_exit(command)
-
-
 if __name__ == "__main__":
-    main()
+    shell.run_and_exit(command)

@@ -261,4 +261,4 @@ def _slot_line(finding: state.Finding) -> tree.Item:
 
 
 def _tell_value(value: object, of: str, sources: Sequence[int]) -> str:
-    return f"{value}{f' ({of})' if of else ''} {''.join(f'[{n}]' for n in sources)}"
+    return f"{state.name_thing(value, of)} {''.join(f'[{n}]' for n in sources)}"

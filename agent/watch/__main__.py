@@ -79,12 +79,13 @@ def _make_watches(options: dict[str, Any]) -> list[Watch]:
     """A watch for the question, or for each of a file. Raises UsageError, NotConfigured."""
     from agent.run.models import make_models
     from agent.settings import load_options
+    from agent.settings.fields import RUN_SOURCES
     from agent.watch.channels import make_channels
     from agent.watch.watch import Watch
 
     settings = load_options({**options, "cache": False})  # what is kept has not changed
     # nor has what earlier runs read
-    search = tuple(name for name in settings.search if not name.startswith("runs"))
+    search = tuple(name for name in settings.search if name.lower() not in RUN_SOURCES)
     settings = settings.model_copy(update={"search": search})
     make_models(settings)  # raises what no run could be made with
     names = ("out", "feed", "webhook", "email")
@@ -152,10 +153,5 @@ def _check(watch: Watch) -> tuple[float, int]:
     return wait, 1 if watch.problems else 0
 
 
-def main() -> None:
-    """Run the command and end the process."""
-    shell.run_and_exit(command)
-
-
 if __name__ == "__main__":
-    main()
+    shell.run_and_exit(command)

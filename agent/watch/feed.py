@@ -9,6 +9,7 @@ from lxml import etree
 from agent import shell
 from agent.characters import strip_controls
 from agent.errors import UsageError
+from agent.outside.file_lock import hold_lock
 from agent.outside.input_file import read_bytes
 from agent.run.watches import Notice
 from agent.watch.wording import title_of, to_text
@@ -19,7 +20,18 @@ MAX_ENTRIES = 200  # the newest
 
 
 def add_to_feed(path: Path, notice: Notice) -> None:
-    """Write the feed with a notice, unless it has it. Raises OutputFailed, UsageError."""
+    """Write the feed with a notice, unless it has it. Raises OutputFailed, UsageError.
+
+    Commands that write one feed take turns.
+    """
+    try:
+        with hold_lock(path.with_name(f".{path.name}.lock"), wait=True):
+            _add_notice(path, notice)
+    except OSError as error:
+        raise shell.output_failure(path, error) from None
+
+
+def _add_notice(path: Path, notice: Notice) -> None:
     feed = _read(path)
     entries = feed.findall(f"{{{ATOM}}}entry")
     key = f"urn:research-agent:{notice.id}"

@@ -8,21 +8,23 @@ answer otherwise, and nothing in the world has changed. So a change counts on on
 - the page that says so dates itself on the day on which the old value was last told, or later.
 
 It never counts while a page on which the old value stood cannot be read, nor where the words of the
-new one stood on their page before.
+new one stood on their page before. A page that is gone is no witness any more. Where no ground is
+left, a change counts once `ENOUGH_RUNS` runs in succession say the same: the answer has changed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from agent.answer.addresses import CorpusAddresses
 from agent.errors import JournalError, OutsideError
-from agent.evidence import fold
+from agent.evidence import fold, split_sentences
 from agent.outside.recording import read_journal
 from agent.run.changes import Change, QuotedPage
-from agent.state import Page
+from agent.slots.forms import holds_value
+from agent.state import Outcome, Page, Scalar
 from agent.state.events import Failed
 from agent.state.json_data import get_path
 from agent.state.urls import canonical_url
@@ -30,6 +32,9 @@ from agent.state.urls import canonical_url
 if TYPE_CHECKING:
     from agent.run import Run
 
+ENOUGH_RUNS = 3
+GONE = "\0"  # the text of a page that is there no more
+Weight = Literal["none", "some", "enough"]
 Texts = dict[str, list[str]]  # folded, by the canonical address of their page
 
 
@@ -46,7 +51,7 @@ class Grounds:
         self._addresses = CorpusAddresses(run.corpus)
         self._earlier: Texts | None = None
         self._now: dict[str, str | None] = {  # None: it could not be read
-            self._key(failed.subject): None
+            self._key(failed.subject): _text_of_failure(failed.outcome)
             for failed in run.research.events_of(Failed)
             if failed.what == "page"
         }
@@ -54,20 +59,27 @@ class Grounds:
             if source.page.via == "page":
                 self._note(source.page, source.hit.url)
 
-    def hold(self, change: Change) -> bool:
-        """Whether the sources bear a change out."""
+    def weigh(self, change: Change) -> Weight:
+        """How far the sources bear a change out. With `some` it is to be seen again."""
         if change.old is None:  # what was never told is no second choice
-            return True
+            return "enough"
         if self._earlier is None:
             self._earlier = self._read_texts()
-        new = [page for page in change.new.sources if not _stands(page, self._said_before(page))]
+        new = [
+            page
+            for page in change.new.sources
+            if not _stands(page, change.new.value, self._said_before(page))
+        ]
         now = [(page, self._text_now(page.url)) for page in change.old.sources]
         if not new or any(text is None for _, text in now):
-            return False
-        has_gone = not any(_stands(page, [text or ""]) for page, text in now)
+            return "none"
+        there = [(page, text) for page, text in now if text and text != GONE]
+        has_gone = bool(there) and not any(
+            _stands(page, change.old.value, [text]) for page, text in there
+        )
         was_read = any(self._said_before(page) for page in new)
         is_later = any(page.date >= change.old.since[:10] for page in new)
-        return bool(now and has_gone) or was_read or is_later
+        return "enough" if has_gone or was_read or is_later else "some"
 
     def _note(self, page: Page, *urls: str) -> str:
         text = _plain(page.text)
@@ -83,8 +95,8 @@ class Grounds:
         if key not in self._now:
             try:
                 self._note(self._read(self._addresses.expand_url(url)), url)
-            except OutsideError:
-                self._now[key] = None
+            except OutsideError as error:
+                self._now[key] = _text_of_failure(error.outcome)
         return self._now[key]
 
     def _said_before(self, page: QuotedPage) -> list[str]:
@@ -107,9 +119,18 @@ class Grounds:
         return texts
 
 
-def _stands(page: QuotedPage, texts: Iterable[str]) -> bool:
-    """Whether a quote stands in one of the texts of its page."""
-    return any(_plain(page.quote) in text for text in texts)
+def _text_of_failure(outcome: Outcome | None) -> str | None:
+    return GONE if outcome == "not_found" else None
+
+
+def _stands(page: QuotedPage, value: Scalar, texts: Iterable[str]) -> bool:
+    """Whether what a quote says of a value stands in one of the texts of its page.
+
+    Beside that sentence a quote may hold others, which change with every visit.
+    """
+    sentences = [page.quote[start:end] for start, end in split_sentences(page.quote)]
+    said = [one for one in sentences if holds_value(one, value)] or [page.quote]
+    return any(all(_plain(one) in text for one in said) for text in texts)
 
 
 def _plain(text: str) -> str:

@@ -16,6 +16,7 @@ from agent.errors import AgentError
 from agent.run.changes import (
     Change,
     Known,
+    find_disputes,
     find_slot_changes,
     find_statement_changes,
     known_slots,
@@ -26,6 +27,7 @@ from agent.run.watches import (
     MAX_POINTS,
     MAX_RUNS,
     MAX_TOLD,
+    Doubt,
     Notice,
     Pending,
     WatchFiles,
@@ -35,7 +37,8 @@ from agent.run.watches import (
 from agent.slots.sameness import same_value
 from agent.state.clock import parse_utc, utc_now
 from agent.state.values import hash_text
-from agent.watch.grounds import Grounds
+from agent.steps.generate_queries import STAND_IN
+from agent.watch.grounds import ENOUGH_RUNS, Grounds
 
 if TYPE_CHECKING:
     from agent.answer import Answer
@@ -59,7 +62,6 @@ class Channel(Protocol):
 
     def __call__(self, notice: Notice, /) -> None:
         """Tell a notice. Raises AgentError where it cannot be told now."""
-        ...
 
 
 class Watch:
@@ -149,7 +151,8 @@ class Watch:
         slots, statements = known_slots(answer), known_statements(answer)
         is_first = not state.changed_at
         possible = [] if is_first else _possible_changes(state, slots, statements)
-        changes = self._bear_out(possible, state, run) if possible else []
+        possible += find_disputes(state.values, answer)
+        changes, doubts = self._bear_out(possible, state, run) if possible else ([], {})
         notices = [
             _make_notice(state, answer, kind="change", **change._asdict()) for change in changes
         ]
@@ -162,7 +165,8 @@ class Watch:
         left = tuple(self._channels)
         now: dict[str, Any] = {
             "problem": "",
-            "slots": state.slots or tuple(answer.slots),
+            "doubts": doubts,
+            "slots": state.slots or tuple(name for name in answer.slots if name != STAND_IN),
             "values": values,
             "history": _add_points(state, values),
             "pending": (*state.pending, *(Pending(notice=one, left=left) for one in notices)),
@@ -175,13 +179,23 @@ class Watch:
             now |= {"statements": statements or state.statements}
         return state.model_copy(update=now)
 
-    def _bear_out(self, possible: Sequence[Change], state: WatchState, run: Run) -> list[Change]:
-        """The changes that the sources bear out."""
+    def _bear_out(
+        self, possible: Sequence[Change], state: WatchState, run: Run
+    ) -> tuple[list[Change], dict[str, Doubt]]:
+        """The changes that the sources bear out, or runs enough; and what is to be seen again."""
         from agent.run.sources import open_sources
 
+        changes, doubts = list[Change](), dict[str, Doubt]()
         with closing(open_sources(self._settings)) as sources:
             grounds = Grounds(run, state.runs, sources.read)
-            return [change for change in possible if grounds.hold(change)]
+            for change in possible:
+                weight = grounds.weigh(change)
+                doubt = _see_again(state.doubts.get(change.what), change)
+                if weight == "enough" or (weight == "some" and doubt.runs >= ENOUGH_RUNS):
+                    changes.append(change)
+                elif weight == "some":
+                    doubts[change.what] = doubt
+        return changes, doubts
 
     # --- telling ---------------------------------------------------------------------------------
 
@@ -214,6 +228,11 @@ def _why_not_counted(run: Run, answer: Answer) -> str:
     return "Something stood in for what was asked: the run is degraded." if answer.degraded else ""
 
 
+def _see_again(doubt: Doubt | None, change: Change) -> Doubt:
+    is_same = doubt is not None and same_value(doubt.value, change.new.value)
+    return Doubt(value=change.new.value, runs=1 + (doubt.runs if is_same and doubt else 0))
+
+
 def _possible_changes(
     state: WatchState, slots: dict[str, Known], statements: tuple[Known, ...]
 ) -> list[Change]:
@@ -228,8 +247,8 @@ def _values_to_keep(
     old: Mapping[str, Known], new: Mapping[str, Known], changes: Sequence[Change]
 ) -> dict[str, Known]:
     """The new values: those that changed, those of slots that had none; of others the sources."""
-    changed = {change.what for change in changes}
-    kept = {name: now for name, now in new.items() if name in changed or name not in old}
+    changed = {one.what: one.new for one in changes if one.what in old}
+    kept = {**{name: now for name, now in new.items() if name not in old}, **changed}
     same = {
         name: old[name].model_copy(update={"sources": now.sources})
         for name, now in new.items()

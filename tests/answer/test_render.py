@@ -158,8 +158,8 @@ def answer() -> Answer:
 
 def hostile(text: str) -> Answer:
     """An answer with a report in which each string from outside is this text."""
-    ours = "status verdict form match via markdown confidence schema_version topic kind".split()
-    made = fill(json.loads(to_json(world_cup_answer())), text, ours)
+    ours = "status verdict form match via became markdown confidence schema_version topic"
+    made = fill(json.loads(to_json(world_cup_answer())), text, [*ours.split(), "kind"])
     made["slots"][text] = made["slots"].pop("winner")
     return Answer.model_validate(made)
 
@@ -200,7 +200,8 @@ def test_a_report_as_a_document(answer: Answer) -> None:
     assert headings == [
         "The 2022 FIFA World Cup final", "Methodology", "Executive Summary", "Main Findings",
         "The match", "中文报道", "بالعربية", "Conflicting Information", "Confidence Assessment",
-        "Sources", "Facts", "Checked", "Warnings", "About this run",
+        "Sources", "Facts", "Checked", "Warnings", "Links that were looked at", "Read (5)",
+        "Read as the search's snippet (1)", "Blocked (1)", "About this run",
     ]  # fmt: skip
     ids = {citation.id for citation in answer.citations}
     assert {int(n) for n in re.findall(r"\[(\d+)\]", shown.text)} == ids
@@ -224,7 +225,7 @@ def test_both_forms_say_the_same(answer: Answer) -> None:
     wanted += [text for _, text in phrases.describe_methodology(report)]
     wanted += [text for _, text in phrases.describe_run(answer)]
     wanted += [phrases.describe_source(citation) for citation in answer.citations]
-    wanted += [*answer.warnings, "partly confirmed", "not confirmed", "High."]
+    wanted += [*answer.warnings, "partly confirmed", "not confirmed", "Medium."]
     for form, text in shown.items():
         missing = [one for one in wanted if words(one) not in text]
         assert not missing, (form, missing)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from html import escape
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agent.answer import Answer, answer_schema, to_json
-from agent.answer.formats import report_to_markdown
+from agent.answer.formats import report_to_markdown, to_html, to_markdown
+from agent.answer.markdown import escape_markdown, format_link
 from agent.run.audit import audit_answer
 from agent.run.changes import compare_answers
 from agent.state import Claim, Finding, Report, Section
@@ -37,8 +39,6 @@ def reported(**changed: Any) -> Answer:
     values: Json = {
         "title": "The final [1]",
         "themes": (Section(heading="The match [7]", claims=run.claims([BEAT])),),
-        "confidence": "Low",
-        "rationale": "One page [3].",
     }
     return run.build_answer([BEAT], Report(**{**values, **changed}))
 
@@ -52,7 +52,11 @@ def test_a_report_has_its_order_and_its_numbers_by_the_run() -> None:
         "Conflicting Information", "Confidence Assessment", "Sources",
     ]  # fmt: skip
     assert re.findall(r"^### (.*)$", report.markdown, re.M) == [s.heading for s in report.sections]
-    assert "\n**High**. Two independent pages agree on the winner; only" in report.markdown
+    assert "\n**Medium**. Of 16 sentences" in report.markdown
+    assert re.search(
+        r"They cite 5 of the pages that were read; hosts: \d\. Sentences that oppose",
+        report.markdown,
+    )
     counts = {"candidates": 6, "analysed": 5, "snippets": 1, "blocked": 1, "failed": 0}
     searches = {"question": TOPIC, "searches": (TOPIC, "2022 final attendance")}
     assert report.methodology.model_dump() == searches | counts
@@ -65,9 +69,29 @@ def test_a_report_has_its_order_and_its_numbers_by_the_run() -> None:
     assert "Never cited" not in report.markdown
 
 
+def test_every_link_that_was_looked_at_is_told_once() -> None:
+    answer = world_cup_answer()
+    assert answer.report
+    became = {link.url: (link.became, link.reason) for link in answer.report.links}
+    assert len(became) == len(answer.report.links) == 7
+    assert became["https://blog.example/"] == ("blocked", "HTTP 403")
+    assert became[FINAL.url] == became[UNCITED.url] == ("read", "")
+    assert became[SNIPPET.url] == ("snippet", "")
+    assert "Links" not in answer.report.markdown  # which has the seven headings of the design
+    markdown, page = to_markdown(answer), to_html(answer)
+    for link in answer.report.links:
+        assert format_link(link.url, escape_markdown(link.title or link.url)) in markdown
+        assert f'href="{escape(link.url)}"' in page
+    nav = page[page.index("<nav") : page.index("</nav>")]
+    targets = re.findall(r'href="#([^"]+)"', nav)
+    assert {"links", "links-read", "links-blocked", "theme-1", "sources"} <= set(targets)
+    assert all(f'id="{target}"' in page for target in targets)
+    assert "<script" not in page
+
+
 def test_what_has_no_quote_or_is_not_cited_is_taken_out() -> None:
     report = reported().report
-    assert report and (report.title, report.rationale) == ("The final", "One page.")
+    assert report and report.title == "The final"
     assert report.sections[0].heading == "The match"
     claims = (Claim(text="It was cold.", citations=(2, 9)),)
     answer = reported(themes=(Section(heading="Weather", claims=claims),), conflicts=claims)
@@ -75,13 +99,13 @@ def test_what_has_no_quote_or_is_not_cited_is_taken_out() -> None:
     assert answer.report.conflicts[0].citations == ()
     run = AnswerBuilder(TOPIC, [FINAL, NEWS])
     run.claims([CitedSentence("Left out.", [(2, "Lionel Messi lifted the trophy.")])])
-    uncited = run.build_answer([BEAT], Report(title="T", themes=(), confidence="Low"))
+    uncited = run.build_answer([BEAT], Report(title="T", themes=()))
     assert {one.id for one in (*answer.citations, *uncited.citations)} == {1}
 
 
 def test_no_conflict_is_said_only_where_values_were_compared() -> None:
     def told(run: AnswerBuilder) -> str:
-        answer = run.build_answer([BEAT], Report(title="T", themes=(), confidence="Low"))
+        answer = run.build_answer([BEAT], Report(title="T", themes=()))
         assert answer.report
         return answer.report.markdown.split("## Conflicting Information\n\n")[1].split("\n")[0]
 

@@ -294,6 +294,7 @@ def test_any_file_is_topics_or_told(tmp_path_factory: Any, suffix: str, data: by
         assert len({str(each.id) for each in topics}) == len(topics) > 0
 
 
+@pytest.mark.slow
 @given(st.text(max_size=50), st.text(max_size=50), st.text(max_size=300))
 def test_names_of_runs_are_safe_and_their_own(one: str, other: str, text: str) -> None:
     name = run_name("b", Topic(one, text))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import uuid
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,24 +23,30 @@ from tests.support.services import Services
 
 fsspec = pytest.importorskip("fsspec")
 COUNT = 6
-URL = "memory://store/day/answers.jsonl"
+
+
+@dataclass(frozen=True)
+class Store:
+    """Files in memory, which all tests of a process share: so each has a folder of its own."""
+
+    files: Any
+    output: str  # the path of the output file; what lies beside it begins with this
+
+    def read_rows(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.files.cat(self.output).splitlines()]
 
 
 @pytest.fixture
-def store() -> Any:
-    """Files in memory, which all tests of a process share: so they are emptied before each."""
-    files = fsspec.filesystem("memory")
-    files.store.clear()
-    files.pseudo_dirs[:] = [""]
-    return files
+def store() -> Store:
+    return Store(fsspec.filesystem("memory"), f"/{uuid.uuid4().hex}/answers.jsonl")
 
 
 class Machine:
     """A directory of its own, with a mirror of one batch."""
 
-    def __init__(self, folder: Path, services: Services) -> None:
+    def __init__(self, folder: Path, services: Services, store: Store) -> None:
         self._settings = parse_settings(services.environment(folder, CACHE_TTL="0"))
-        self.mirror = Mirror(URL, self._settings)
+        self.mirror = Mirror(f"memory:/{store.output}", self._settings)
 
     def work(self, **caps: int) -> BatchSummary:
         topics = [Topic(f"c{n}", cup_topic(n)) for n in range(1, COUNT + 1)]
@@ -51,47 +59,46 @@ class Machine:
         return summary
 
 
-def there(store: Any) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in store.cat("/store/day/answers.jsonl").splitlines()]
-
-
 @pytest.mark.slow
 def test_another_machine_goes_on_and_pays_nothing_twice(
-    services: Services, tmp_path: Path, store: Any
+    services: Services, tmp_path: Path, store: Store
 ) -> None:
     serve_cups(services, COUNT)
-    one, other = Machine(tmp_path / "one", services), Machine(tmp_path / "other", services)
+    one, other = (Machine(tmp_path / name, services, store) for name in ("one", "other"))
     first = one.work(calls=15)
-    assert 0 < first.left < COUNT and len(there(store)) == first.answered
-    store.get("/store/day/answers.jsonl.runs/", str(tmp_path / "copies"), recursive=True)
+    assert 0 < first.left < COUNT and len(store.read_rows()) == first.answered
+    store.files.get(f"{store.output}.runs/", str(tmp_path / "copies"), recursive=True)
     paid, then = finished_calls((tmp_path / "copies").rglob("*.jsonl")), count_requests(services)
     assert len(paid) > 5 * first.answered
-    assert other.work().answered == len(there(store)) == COUNT
+    assert other.work().answered == len(store.read_rows()) == COUNT
     assert not paid & set(requests_since(services, then))
-    assert len(store.ls("/store/day/answers.jsonl.runs")) == COUNT
+    assert len(store.files.ls(f"{store.output}.runs")) == COUNT
 
-    name = store.cat("/store/day/answers.jsonl.batch")
-    store.rm("/store", recursive=True)  # begun anew, though files are left here
-    anew = Machine(tmp_path / "other", services).work(calls=1)
-    assert anew.left == COUNT - len(there(store)) > 0
-    assert store.cat("/store/day/answers.jsonl.batch") != name
+    name = store.files.cat(f"{store.output}.batch")
+    # Begun anew, though files are left here.
+    store.files.rm(store.output.rpartition("/")[0], recursive=True)
+    anew = Machine(tmp_path / "other", services, store).work(calls=1)
+    assert anew.left == COUNT - len(store.read_rows()) > 0
+    assert store.files.cat(f"{store.output}.batch") != name
 
 
-def test_rows_of_another_are_left_alone(services: Services, tmp_path: Path, store: Any) -> None:
+def test_rows_of_another_are_left_alone(services: Services, tmp_path: Path, store: Store) -> None:
     serve_cups(services, COUNT)
-    rows = Machine(tmp_path, services).mirror.open_output()
+    rows = Machine(tmp_path, services, store).mirror.open_output()
     with pytest.raises(JournalError, match="another batch"):
-        Machine(tmp_path, services).mirror.open_output()
+        Machine(tmp_path, services, store).mirror.open_output()
     rows.close()
 
 
 @pytest.mark.slow
-def test_a_copy_that_fails_costs_no_answer(services: Services, tmp_path: Path, store: Any) -> None:
+def test_a_copy_that_fails_costs_no_answer(
+    services: Services, tmp_path: Path, store: Store
+) -> None:
     serve_cups(services, COUNT)
-    machine = Machine(tmp_path, services)
-    store.pipe("/store/day/answers.jsonl.runs", b"a file where a folder should be")
+    machine = Machine(tmp_path, services, store)
+    store.files.pipe(f"{store.output}.runs", b"a file where a folder should be")
     assert machine.work().answered == COUNT
-    assert all("A copy to --out failed" in row["warnings"][-1] for row in there(store))
+    assert all("A copy to --out failed" in row["warnings"][-1] for row in store.read_rows())
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,6 @@ from agent.errors import UsageError
 from agent.run.audit import audit_answer
 from agent.run.check import begin_check
 from agent.run.estimate import estimate
-from agent.server.responses import FILES
 from agent.settings import Settings
 from tests.evidence.test_evidence import source
 from tests.support.processes import run_command
@@ -382,7 +381,10 @@ def test_a_report_is_checked_over_http(web: Web) -> None:
     again = web.client.get(f"/api/runs/{name}").json()
     assert again["answer"]["check"]["claims"] == value["claims"]
     assert again["answer"]["report"].startswith("1 sentence does not hold\n")
-    files = {f: web.client.get(f"/api/runs/{name}/answer?format={f}").text for f in FILES}
+    files = {
+        f: web.client.get(f"/api/runs/{name}/answer?format={f}").text
+        for f in ("json", "markdown", "html")
+    }
     assert files["html"].count('class="verdict contradicted"') and "~~" in files["markdown"]
     asked = {"report": FALSE, "name": "r.md", "form": "wikitext"}
     assert web.client.post("/api/check", json=asked).json()["report"]["form"] == "wikitext"

@@ -24,6 +24,7 @@ from agent.run.check import begin_check
 from agent.search.retractions import Retractions, find_doi
 from agent.settings import Settings
 from tests.support.browser import Browser
+from tests.support.docx_comments import commented
 from tests.support.page_server import PageServer, html, reply
 
 FERRIES = "\n".join(
@@ -182,12 +183,17 @@ def test_registries_say_what_was_retracted(work: bytes, found: bytes, notice: st
 SENTENCE = "The old ship sailed to the far island for 40 years without a break."
 
 
-def test_sources_are_dead_archived_retracted_or_closed(settings: Settings) -> None:
+def test_sources_are_dead_archived_retracted_or_closed(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = "http://page.example"  # which the server reaches as a proxy
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
     with PageServer() as server:
+        monkeypatch.setenv("http_proxy", server.url)
         page = reply(
             html().replace(b"<p>", f"<p>{SENTENCE} ".encode()), "200 OK", "Content-Type: text/html"
         )
-        copy = {"closest": {"url": f"{server.url}/web/20200101/gone", "available": True}}
+        copy = {"closest": {"url": f"{site}/web/20200101/gone", "available": True}}
 
         def available(head: str) -> bytes:
             found = copy if "gone" in head else {}
@@ -195,18 +201,19 @@ def test_sources_are_dead_archived_retracted_or_closed(settings: Settings) -> No
 
         server.answers |= {
             "/works/10.5555/a": crossref(**{"updated-by": [UPDATE]}),
-            "/doi/10.5555/a": page,
-            "/gone": GONE,
-            "/lost": GONE,
-            "/closed": reply(b"no", "403 Forbidden"),
+            f"{site}/doi/10.5555/a": page,
+            f"{site}/gone": GONE,
+            f"{site}/lost": GONE,
+            f"{site}/closed": reply(b"no", "403 Forbidden"),
             "/wayback/available": lambda asked: asked.send(available(asked.head)),
-            "/web/20200101id_/gone": GONE,
-            "/web/20200101/gone": page,
+            f"{site}/web/20200101id_/gone": GONE,
+            f"{site}/web/20200101/gone": page,
         }  # fmt: skip
         names = ("doi/10.5555/a", "gone", "lost", "closed")
-        text = " ".join(f"{SENTENCE[:-1]} ([s]({server.url}/{name}))." for name in names)
+        text = " ".join(f"{SENTENCE[:-1]} ([s]({site}/{name}))." for name in names)
         changes = {"verify": "rules", "crossref_base_url": server.url, "archive": True}
         changes |= {"europepmc_base_url": server.url, "archive_base_url": server.url}
+        changes |= {"fetch_through_proxy": True, "allow_private_network": False}
         settings = settings.model_copy(update=changes)
         result = check(text, settings)
         closed = check(text, settings.model_copy(update={"archive": False}))
@@ -216,6 +223,8 @@ def test_sources_are_dead_archived_retracted_or_closed(settings: Settings) -> No
     assert result.sources[1].page_url.endswith("/web/20200101/gone")
     assert [one.retracted for one in result.sources] == [True, None, None, None]
     assert [one.status for one in closed.sources][1] == "dead", "only where the user allows it"
+    offered = ["--archive" in one.reason for one in (*closed.sources, *result.sources)]
+    assert offered == [False, True, True, True, False, False, False, False]
     assert "retracted: Retraction 2010-02-06" in to_check_text(result)
     assert result.run
     replay = Settings(replay=Path(result.run["journal"]))
@@ -247,21 +256,8 @@ def test_what_does_not_hold_is_struck_and_told(offline: Settings) -> None:
     assert changes[3:] == ("left as they are, page not readable: 1",)
 
 
-def commented(data: bytes) -> dict[str, str]:
-    """The words of each comment's range, and the comment."""
-    document = docx.Document(io.BytesIO(data))
-    body = document.element.body
-    found = {}
-    for comment in document.comments:
-        path = f"//w:commentRangeStart[@w:id='{comment.comment_id}']/following::w:t"
-        ends = body.xpath(f"//w:commentRangeEnd[@w:id='{comment.comment_id}']/preceding::w:t")
-        words = [part.text for part in body.xpath(path) if part in ends]
-        found["".join(words)] = comment.text
-    return found
-
-
 def test_the_docx_has_a_comment_at_each_claim(offline: Settings) -> None:
-    comments = commented(write_check_docx(check(REPORT, offline)))
+    comments = dict(commented(write_check_docx(check(REPORT, offline))))
     assert len(comments) == 5
     wrong = comments["The ship carries 150 cars and 360 passengers [1]."]
     assert wrong.startswith("✗ contradicted: the page says 120\n“The ship carries 120 cars")
@@ -279,7 +275,7 @@ def test_the_users_own_docx_is_commented(offline: Settings) -> None:
     report = read_report(file.getvalue(), "mine.docx")
     result = build_check_result(begin_check(report, offline).answer())
     data = write_check_docx(result, file.getvalue())
-    [(words, comment)] = commented(data).items()
+    [(words, comment)] = commented(data)
     assert words.startswith("The ship carries 150 cars and 360 passengers")
     assert "Before" not in words and "Behind" not in words and "says 120" in comment
     after = docx.Document(io.BytesIO(data))

@@ -17,7 +17,7 @@ from evals.calibration import SaidValue, calibration_error
 from evals.pairs import Pair, build_pairs, load_paraphrases
 from evals.swaps import ARMS, Outcome, check_pair
 
-SAMPLE = 25  # of so many pairs one is run
+SAMPLE = 75  # of so many pairs one is run
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +26,7 @@ def pairs() -> list[Pair]:
     return build_pairs(Path("no such folder"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arm", ARMS)
 def test_no_promise_is_broken(pairs: list[Pair], arm: str) -> None:
     outcomes = [check_pair(pair, arm) for pair in pairs[::SAMPLE]]
@@ -33,12 +34,14 @@ def test_no_promise_is_broken(pairs: list[Pair], arm: str) -> None:
     assert {outcome.verdict for outcome in outcomes} > {"supported"}  # and something was at stake
 
 
+@pytest.mark.slow
 def test_no_true_sentence_in_another_language_is_lost() -> None:
     told = [pair for pair in load_paraphrases() if pair.kind == "language"][::7]
     assert {check_pair(pair, "none").verdict for pair in told} == {"unchecked"}
     assert {check_pair(pair, "perfect").verdict for pair in told} == {"supported"}
 
 
+@pytest.mark.slow
 def test_a_broken_promise_is_seen(pairs: list[Pair]) -> None:
     false = next(pair for pair in pairs if pair.wrong)
     true = next(pair for pair in pairs if pair.kind == "count")

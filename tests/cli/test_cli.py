@@ -15,7 +15,7 @@ import pytest
 from agent import __version__
 from agent.cli import run_cli
 from tests.support.processes import clean_environment, start_command
-from tests.support.services import GEMINI_KEY, SERPAPI_KEY, Raw, Services
+from tests.support.services import GEMINI_KEY, SERPAPI_KEY, ModelRequest, Raw, Services
 from tests.support.web import wait_until
 
 ROOT = Path(__file__).parents[2]
@@ -88,6 +88,7 @@ def test_a_full_run_over_the_wire(world: Services, tmp_path: Path) -> None:
     assert done.stderr == b""  # a pipe gets no progress
 
 
+@pytest.mark.slow
 def test_verbose_and_events_go_to_stderr(world: Services, tmp_path: Path) -> None:
     environment = world.environment(tmp_path)
     done = cli(TOPIC, "--verbose", cwd=tmp_path, environment=environment)
@@ -140,6 +141,34 @@ def test_no_results(world: Services, tmp_path: Path) -> None:
     assert done.returncode == 3 and done.answer["status"] == "insufficient"
 
 
+@pytest.mark.parametrize(
+    ("text", "cited"),
+    [
+        ("Argentina it was [1].", [{"source": 1, "quote": "the cup went to Buenos Aires"}]),
+        ("Argentina it was [1].", []),
+        ("Argentina it was.", []),
+        ("Argentina it was [9].", [{"source": 9, "quote": "Argentina won the cup."}]),
+    ],
+)
+def test_an_answer_is_not_lost_to_how_it_quotes(
+    text: str, cited: list[Any], world: Services, tmp_path: Path
+) -> None:
+    """Nothing of it is anchored, so what fits it best is; it is not said that nothing was found."""
+    honest = world.think
+
+    def think(asked: ModelRequest) -> Any:
+        if asked.task in ("reflect", "synthesize"):
+            return {**honest(asked), "answer": text, "citations": cited, "slots": []}
+        return "no JSON" if asked.task == "verify" else honest(asked)
+
+    world.think = think
+    done = cli(TOPIC, cwd=tmp_path, environment=world.environment(tmp_path))
+    assert done.returncode == 0 and done.answer["status"] == "partial"
+    assert done.answer["answer"].startswith("Argentina it was")
+    assert {claim["verdict"] for claim in done.answer["claims"]} == {"unchecked"}
+    assert "Not confirmed: 1 of 1 sentences." in done.answer["warnings"]
+
+
 @pytest.mark.parametrize("strategy", ["slots", "loop", "report"])
 def test_nothing_is_an_answer_before_a_page(strategy: str, world: Services, tmp_path: Path) -> None:
     options = ("--max-calls", "1", "--strategy", strategy)
@@ -181,7 +210,7 @@ def test_hostile_topics(topic: bytes, world: Services, tmp_path: Path) -> None:
         (["--strategy", "magic", "a"], b"", "magic"),
         (["--llm", "magic", "a"], b"", "magic"),
         (["--llm", "extractive", "--search", "altavista", "a"], b"", "altavista"),
-        (["--format", "pdf", "a"], b"", "markdown"),
+        (["--format", "odt", "a"], b"", "markdown"),
         (["--offline", "--corpus", "/nowhere/at/all", "a"], b"", "does not exist"),
         (["--offline", "--out", "/nowhere/at/all.json", "a"], b"", "cannot be written"),
     ],
@@ -193,6 +222,7 @@ def test_wrong_usage(arguments: list[str], stdin: bytes, said: str, tmp_path: Pa
     assert done.answer["error"]["remedy"]
 
 
+@pytest.mark.slow
 def test_strict(world: Services, tmp_path: Path) -> None:
     environment = world.environment(tmp_path)
     assert cli(TOPIC, "--strict", "--offline", cwd=tmp_path).returncode == 0

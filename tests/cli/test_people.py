@@ -93,6 +93,7 @@ def test_help_lists_every_door(tmp_path: Path) -> None:
     assert all(f"  {word} " in told and door.summary in told for word, door in DOORS.items())
 
 
+@pytest.mark.slow
 def test_the_first_argument_exactly_names_a_door(tmp_path: Path) -> None:
     run = in_pipe(TOPIC, "--offline", "--resume", "monday", home=tmp_path)
     assert json.loads(run.out)["status"] == "complete"
@@ -242,6 +243,7 @@ def test_an_error_is_told_once(tmp_path: Path) -> None:
     assert json.loads(piped.out)["error"]["kind"] == "not_configured"
 
 
+@pytest.mark.slow
 def test_progress_is_in_words_on_one_line(world: Services, tmp_path: Path) -> None:
     said = in_terminal(TOPIC, home=tmp_path, **world.environment(tmp_path))
     assert said.status == 0 and "Search: serpapi." in said.err
@@ -252,6 +254,7 @@ def test_progress_is_in_words_on_one_line(world: Services, tmp_path: Path) -> No
     assert not piped.err
 
 
+@pytest.mark.slow
 def test_a_model_that_is_down_is_one_line(world: Services, tmp_path: Path) -> None:
     honest = world.think
     world.think = lambda a: Raw(503, "") if a.model == "gemini-3.8-flash" else honest(a)
@@ -272,6 +275,7 @@ def test_the_only_model_that_is_down_is_one_line_too(tmp_path: Path) -> None:
     assert "). Used instead:" in said.err and json.loads(said.out)["degraded"]
 
 
+@pytest.mark.slow
 def test_only_wikipedia_is_told_once(world: Services, tmp_path: Path) -> None:
     found = {"query": {"search": [{"title": "Final", "snippet": "Argentina won the cup."}]}}
     world.pages["/w/api.php"] = Raw(200, json.dumps(found), {"Content-Type": "application/json"})
@@ -319,3 +323,14 @@ def test_money_has_the_digits_that_mean_something() -> None:
     amounts = (None, 0, 0.00003, 0.00214999, 12.3456)
     told = ["price not known", "$0.00", "under $0.0001", "$0.0021", "$12.35"]
     assert [format_usd(usd) for usd in amounts] == told
+
+
+@pytest.mark.slow
+def test_a_docx_is_for_a_file_and_no_terminal(tmp_path: Path) -> None:
+    refused = in_terminal(TOPIC, "--offline", "--format", "docx", home=tmp_path)
+    assert refused.status == 2 and "A DOCX cannot be shown on a terminal." in refused.err
+    for options in ([], ["--format", "docx"]):
+        file = tmp_path / f"answer{len(options)}.docx"
+        said = in_pipe(TOPIC, "--offline", *options, "--out", str(file), home=tmp_path)
+        assert json.loads(said.out)["status"] == "complete"
+        assert file.read_bytes().startswith(b"PK")

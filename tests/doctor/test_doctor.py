@@ -123,7 +123,7 @@ def test_with_nothing_set_it_says_what_to_set_and_exits_1(tmp_path: Path) -> Non
 def test_it_says_where_each_value_comes_from(services: Services, tmp_path: Path) -> None:
     services.default_hits = ["a page"]
     proxy = {"https_proxy": "http://me:p4ssW0rdX@proxy.example:1", "HTTP_PROXY": ""}
-    environment = services.environment(tmp_path, GITHUB_TOKEN="of-no-concern", **proxy)
+    environment = services.environment(tmp_path, GITLAB_TOKEN="of-no-concern", **proxy)
     (tmp_path / ".env").write_text(f"SERPAPI_API_KEY={environment.pop('SERPAPI_API_KEY')}\nX=1\n")
     user_file().parent.mkdir(parents=True)
     user_file().write_text(f"GEMINI_API_KEY={environment.pop('GEMINI_API_KEY')}\n")

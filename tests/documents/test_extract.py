@@ -19,6 +19,7 @@ from agent.documents.pdf.lines import HYPHEN, PageLine, lines_of_text
 from agent.documents.pdf.pages import PageJoiner
 from agent.documents.reading import read_body
 from tests.support.hostile_pages import HOSTILE
+from tests.support.office_files import pdf, shown
 
 PROSE = "<p>" + "This is a sentence of the article that anyone may read in peace. " * 5 + "</p>"
 ANY = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
@@ -29,10 +30,29 @@ def read(body: str, content_type: str = "text/html") -> str:
     return read_body(page.encode(), content_type).text
 
 
+def test_what_a_page_says_to_programs_alone_is_read_at_its_place() -> None:
+    offer = {"@type": "Offer", "price": "49.90", "priceCurrency": "EUR"}
+    node = {"@type": "Product", "name": "Kettle", "image": "https://a.example/1", "offers": offer}
+    script = f'<script type="application/ld+json">{json.dumps(node)}</script>'
+    found = read_body(
+        f"<html><head>{script}</head><body>{PROSE}</body></html>".encode(), "text/html"
+    )
+    told = found.text[found.marks[-1][0] :]
+    assert found.marks[-1][1] == "data of the page" and "price: 49.90" in told
+    assert "EUR" in told and "example" not in told
+    shown = read(f"{PROSE}<p>Kettle: 49.90 EUR</p>{script}")
+    assert "price: 49.90" not in shown  # the text has it
+    props = {"props": {"page": {"body": "The bridge was opened in the spring of 1932. " * 9}}}
+    state = f'<script id="__NEXT_DATA__" type="application/json">{json.dumps(props)}</script>'
+    page = f'<html><body><div id="__next"></div>{state}</body></html>'
+    assert "spring of 1932" in read_body(page.encode(), "text/html").text
+
+
 def test_a_table_stands_where_it_stood_and_once() -> None:
     table = "<table><tr><th>Year<th>Winner</tr><tr><td>1998<td>France</tr></table>"
     text = read(f"{PROSE}<h2>Winners</h2>{table}{PROSE.replace('peace', 'silence')}")
-    assert text.count("1998 | France") == 1 and "Year | Winner\n1998 | France\n" in text
+    rows = "Year | Winner\nYear: 1998 | Winner: France\n"
+    assert text.count("France") == 1 and rows in text
     assert text.index("peace") < text.index("1998") < text.index("silence")
 
 
@@ -176,7 +196,7 @@ def test_blanks_controls_and_zero_width_characters() -> None:
         ("# Title\n\nSome *words*.", "text/markdown", "# Title\nSome *words*."),
         ("<p align=center>A</p>\n# Name", "text/plain", "<p align=center>A</p>\n# Name"),
         ("plain words", "", "plain words"),
-        ("<rss><channel><item><title>One &amp; two</title></item></channel>", "", "One & two"),
+        ("<rss><channel><item><title>One &amp; two</title></item></channel>", "", "- One & two"),
         ("<?xml version='1.0'?><a><b>x</b><![CDATA[y <i>z</i>]]></a>", "", "x\ny\nz"),
     ],
 )  # fmt: skip
@@ -234,6 +254,30 @@ def test_the_words_of_a_pdf_are_read(data: Path, name: str) -> None:
     expected = tokens((data / "pdf" / f"{name}.md").read_text("utf-8"))
     assert len(expected & tokens(page.text)) > 0.9 * len(expected) and page.title
     assert "right" not in name or "الإنتاجية" in page.text  # ligatures in the order of reading
+
+
+@pytest.mark.parametrize("turn", ["1 0 0 1 60 700", "0 1 -1 0 300 60"])
+def test_the_lines_of_a_turned_page_are_whole(turn: str) -> None:
+    lines = f"BT /F 10 Tf {turn} Tm 14 TL (The ferry to Holm) Tj T* (leaves at noon.) Tj ET"
+    found = read_body(pdf(lines), suffix=".pdf").text
+    assert found == "The ferry to Holm\nleaves at noon."
+
+
+def test_prose_above_a_table_of_a_pdf_is_no_head() -> None:
+    prose = (
+        50,
+        742,
+        "Of the ferries that were built in the yards of the north one left it.",
+    )
+    rest = (50, 728, "Each of them sailed for ten years.")
+    rows = [
+        (x, 700 - 14 * n, text)
+        for n, row in enumerate(("Ship Berth Crew", "Ampere 12 7", "Ellen 3 9"))
+        for x, text in zip((50, 170, 290), row.split(), strict=True)
+    ]
+    found = read_body(pdf(shown(prose, rest, *rows)), suffix=".pdf").text
+    assert found.count("ten years") == 1
+    assert "Ship: Ampere | Berth: 12 | Crew: 7" in found
 
 
 def test_a_broken_pdf_says_so(data: Path) -> None:

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import json
 import zlib
+from datetime import datetime
 from email.message import EmailMessage
 from importlib.util import find_spec
+from io import BytesIO
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -19,13 +22,16 @@ from agent.answer import Answer
 from agent.answer.formats import to_html, to_markdown
 from agent.documents.body_reader import BodyReader
 from agent.documents.body_text import MAX_MARKS, Body, PlacedText, normalize_text
-from agent.documents.formats.table import format_rows
+from agent.documents.formats.number_format import show_number
+from agent.documents.formats.table import TableCell, format_rows, format_table
 from agent.documents.pdf.ocr import find_tesseract
 from agent.documents.reading import BodyText, UnreadablePage, read_body
+from agent.evidence import select_passages
 from agent.run import research
 from agent.run.audit import audit_answer
 from agent.search.corpus import Corpus
 from agent.settings import parse_settings
+from agent.state import Hit, Page, Source
 from agent.state.places import find_place, to_places
 from tests.support.office_files import RELATION, RELATIONS, packed, pdf, sheet, shown, word
 
@@ -63,8 +69,8 @@ def test_a_text_with_a_table_is_read_whole_and_says_where(name: str, place: str)
     assert place_of(found, OPENED) == place
     assert "The harbour master signs the log daily." in found.text  # a footnote
     assert "Second item with ümläut — dash" in found.text and "“Never” use water" in found.text
-    table = "Item | Price | Currency\nBerth | 310.50 | SEK\nWater | 12 | SEK\nCrane | 1,200 | SEK"
-    assert name.endswith(".pdf") or table in found.text
+    assert "Item | Price | Currency\nItem: Berth | Price: 310.50 | Currency: SEK" in found.text
+    assert "\nItem: Water | Price: 12 | Currency: SEK\nItem: Crane | Price: 1,200" in found.text
     assert "HYPERLINK" not in found.text and found.text == normalize_text(found.text)
 
 
@@ -130,9 +136,9 @@ STYLES = (
         ("<c r='A1' s='1'><v>45352</v></c>", "2024-03-01"),
         ("<c r='A1' s='2'><v>45352</v></c>", "2024-03-01"),
         ("<c r='A1' s='3'><v>0.125</v></c>", "12.50%"),
-        ("<c r='A1' s='4'><v>2</v></c>", "2"),
-        ("<c r='A1' s='5'><v>45352.5</v></c>", "2024-03-01 12:00:00"),
-        ("<c r='A1' s='6'><v>0.75</v></c>", "18:00:00"),
+        ("<c r='A1' s='4'><v>2</v></c>", "2.00days"),
+        ("<c r='A1' s='5'><v>45352.5</v></c>", "2024-03-01 12:00"),
+        ("<c r='A1' s='6'><v>0.75</v></c>", "18:00"),
         ("<c r='A1' t='s'><v>1</v></c>", "second"),
         ("<c r='A1' t='s'><v>99</v></c><c t='b'><v>1</v></c>", "TRUE"),
         ("<c r='A1' t='inlineStr'><is><r><t>in</t></r><r><t>line</t></r></is></c>", "inline"),
@@ -175,11 +181,105 @@ def test_a_hidden_sheet_is_read_and_marked() -> None:
         (["x y z", "", "A B C", "d e f"], ["x | y | z", "A | B | C", "d | e | f"]),
         (["1 2", "3 4"], ["1 | 2", "3 | 4"]),
         (["Land 2021", "Norway 5"], ["Land | 2021", "Land: Norway | 2021: 5"]),
+        (
+            ["Land 2023 - 2024 -", "- Plan Real Plan Real", "Norway 5 6 7 8"],
+            [
+                "Land | 2023 Plan | 2023 Real | 2024 Plan | 2024 Real",
+                "Land: Norway | 2023 Plan: 5 | 2023 Real: 6 | 2024 Plan: 7 | 2024 Real: 8",
+            ],
+        ),
     ],
 )
 def test_a_row_names_its_columns_if_the_head_is_plain(rows: list[str], lines: list[str]) -> None:
-    numbered = [(n, row.split()) for n, row in enumerate(rows, 1) if row]
+    numbered = [(n, row.replace("-", "").split(" ")) for n, row in enumerate(rows, 1) if row]
     assert [line for _, line in format_rows(numbered)] == lines
+
+
+def test_a_cell_that_spans_stands_at_each_place_that_it_covers() -> None:
+    rows = [
+        [TableCell("Prices", 3)],
+        [TableCell("Item", rows=2), TableCell("2024", 2)],
+        [TableCell("Plan"), TableCell("Real")],
+        [TableCell("Tea", rows=2), TableCell("3"), TableCell("4")],
+        [TableCell("5", 2)],
+        [TableCell("", rows=0), TableCell("6"), TableCell("7")],
+    ]
+    lines, is_named = format_table(rows)
+    assert is_named and lines == [
+        "Prices",
+        "Item | 2024 Plan | 2024 Real",
+        "Item: Tea | 2024 Plan: 3 | 2024 Real: 4",
+        "Item: Tea | 2024 Plan: 5 | 2024 Real: 5",
+        "Item: Tea | 2024 Plan: 6 | 2024 Real: 7",
+    ]
+    line = "<w:p><w:r><w:t>{}</w:t></w:r></w:p>".format
+    cell = "<w:tc><w:tcPr>{}</w:tcPr>{}</w:tc>".format
+    grid = [
+        cell("", "<w:p/>") + cell('<w:gridSpan w:val="2"/>', line("Sum")),
+        "".join(cell("", line(text)) for text in ("Item", "Plan", "Real")),
+        cell('<w:vMerge w:val="restart"/>', line("Tea"))
+        + cell("", line("3"))
+        + cell("", line("4")),
+        cell("<w:vMerge/>", "<w:p/>") + cell("", line("5")) + cell("", line("6")),
+    ]
+    word_table = f"<w:tbl>{''.join(f'<w:tr>{row}</w:tr>' for row in grid)}</w:tbl>"
+    assert read_body(word(word_table), suffix=".docx").text.split("\n")[1:] == [
+        "Item: Tea | Sum Plan: 3 | Sum Real: 4",
+        "Item: Tea | Sum Plan: 5 | Sum Real: 6",
+    ]
+    text, number = "<c r='{}' t='str'><v>{}</v></c>".format, "<c r='{}'><v>{}</v></c>".format
+    merged = sheet(
+        f"<row r='1'>{text('A1', 'Item')}{text('B1', 'Sum')}</row>"
+        f"<row r='2'>{text('B2', 'Plan')}{text('C2', 'Real')}</row>"
+        f"<row r='3'>{text('A3', 'Tea')}{number('B3', 1)}{number('C3', 2)}</row>"
+        f"<row r='4'>{number('B4', 3)}<c r='C4'><f>1+1</f></c></row>"
+        '</sheetData><mergeCells><mergeCell ref="B1:C1"/><mergeCell ref="A3:A4"/></mergeCells>'
+        "<sheetData>"
+    )
+    found = read_body(merged, suffix=".xlsx")
+    assert "Item: Tea | Sum Plan: 3 | Sum Real: =1+1" in found.text
+    assert ("formulas without a value", 1) in [one[:2] for one in found.not_read]
+
+
+@pytest.mark.parametrize(
+    ("value", "code", "shown"),
+    [
+        ("1234.5", "#,##0.00 [$€-407]", "1,234.50 €"),
+        ("-1234.5", '"$"#,##0.00_);\\("$"#,##0.00\\)', "($1,234.50)"),
+        ("45418.6", "h:mm AM/PM", "2:24 PM"),
+        ("45418", "mmm-yy", "2024-05"),
+        ("1.5", "# ?/?", "1 1/2"),
+        ("0.333", "# ??/??", "1/3"),
+        ("1.005", "0.00", "1.01"),
+        ("12345678", '0.0,,"M"', "12.3M"),
+        ("12345.678", "0.00E+00", "1.23E+04"),
+        ("1.5", "[h]:mm:ss", "36:00:00"),
+        ("0", '0;-0;"none"', "none"),
+        ("3", "00000", "00003"),
+        ("-0.001", "0.00", "0.00"),
+        ("0.125", "0.0%", "12.5%"),
+    ],
+)
+def test_a_number_is_shown_as_its_format_says(value: str, code: str, shown: str) -> None:
+    assert show_number(value, code, datetime(1899, 12, 30)) == shown
+
+
+def test_automatic_numbers_of_clauses_are_read() -> None:
+    level = '<w:lvl w:ilvl="{}"><w:numFmt w:val="{}"/><w:lvlText w:val="{}"/></w:lvl>'
+    levels = level.format(0, "decimal", "%1.") + level.format(1, "lowerLetter", "%1 (%2)")
+    numbering = (
+        f'<w:numbering xmlns:w="w"><w:abstractNum w:abstractNumId="7">{levels}</w:abstractNum>'
+        '<w:num w:numId="1"><w:abstractNumId w:val="7"/></w:num></w:numbering>'
+    )
+    clause = (
+        '<w:p><w:pPr><w:numPr><w:ilvl w:val="{}"/><w:numId w:val="1"/></w:numPr></w:pPr>'
+        "<w:r><w:t>{}</w:t></w:r></w:p>"
+    )
+    body = "".join(
+        clause.format(*one) for one in ((0, "A"), (1, "B"), (1, "C"), (0, "D"), (1, "E"))
+    )
+    found = read_body(word(body, numbering=numbering), suffix=".docx")
+    assert found.text.split("\n") == ["1. A", "1 (a) B", "1 (b) C", "2. D", "2 (a) E"]
 
 
 @pytest.mark.parametrize("delimiter", ",;\t|")
@@ -189,6 +289,40 @@ def test_a_table_as_text_is_read_whatever_parts_its_cells(delimiter: str) -> Non
     found = read_body(body.encode("utf-16") if delimiter == ";" else body.encode(), suffix=".csv")
     assert place_of(found, "green") == "row 2" and "Price: 3" in found.text
     assert place_of(found, "quote") == "row 4"
+
+
+def test_a_comment_of_a_sheet_says_who_wrote_it_and_about_which_cell() -> None:
+    listed = "<authors><author>Ann Reviewer</author></authors>"
+    told = '<comment ref="B2" authorId="0"><text><r><t>Too dear?</t></r></text></comment>'
+    notes = f'<comments xmlns="x">{listed}<commentList>{told}</commentList></comments>'
+    person = '<personList xmlns="x"><person displayName="Bo Smith" id="{E1}"/></personList>'
+    reply = '<threadedComment ref="B2" personId="{E1}"><text>No.</text></threadedComment>'
+    row = '<row r="1"><c r="A1" t="inlineStr"><is><t>Tea</t></is></c></row>'
+    parts = {
+        "xl/comments1.xml": notes,
+        "xl/persons/person.xml": person,
+        "xl/threadedComments/t1.xml": f'<ThreadedComments xmlns="x">{reply}</ThreadedComments>',
+    }
+    with ZipFile(BytesIO(sheet(row))) as archive:
+        parts |= {name: archive.read(name).decode() for name in archive.namelist()}
+    found = read_body(packed(parts), suffix=".xlsx")
+    assert found.text.endswith("Ann Reviewer: Too dear?\nBo Smith: No.")
+    assert place_of(found, "Too dear") == "comment on B2"
+
+
+@pytest.mark.slow
+def test_a_long_table_names_its_columns_once_and_a_row_is_shown_with_them() -> None:
+    rows = (f"A{n:05},Oslo {n},{n}.50,{'long words ' * 9}" for n in range(30_000))
+    found = read_body("\n".join(["Order,City,Amount,Note", *rows]).encode(), suffix=".csv")
+    lines = found.text.split("\n")
+    assert lines[0] == "Order | City | Amount | Note" and len(lines) == 30_001
+    assert lines[-1].startswith("A29999 | Oslo 29999 | 29999.50 |") and not found.note
+    assert place_of(found, "A29999") == "row 30001"
+    page = Page.from_text("file:///o.csv", "orders", found.text, "2026-01-01T00:00:00Z")
+    source = Source.of(1, page, Hit(url=page.url))
+    shown = select_passages([source], "What is the amount of order A29990?", 500)[0].passages
+    assert shown[0].startswith("Order | City | Amount | Note")
+    assert any("A29990 | Oslo 29990 | 29990.50" in one for one in shown)
 
 
 def test_a_message_is_read_with_what_is_attached_to_it() -> None:
@@ -246,7 +380,8 @@ def test_cells_of_a_pdf_are_parted_and_words_are_not() -> None:
         (70, 600, "First of a list"),
     )
     found = read_body(pdf(content), suffix=".pdf")
-    assert found.text == "Item | Price\nGreen tea | 3.50\nWater | 2\n1. First of a list"
+    rows = "Item | Price\nItem: Green tea | Price: 3.50\nItem: Water | Price: 2"
+    assert found.text == f"{rows}\n1. First of a list"
     assert place_of(found, "Water") == "page 1"
 
 
@@ -316,6 +451,7 @@ def test_a_part_that_unpacks_to_more_than_anybody_reads_is_refused() -> None:
         read_body(bomb, suffix=".docx")
 
 
+@pytest.mark.slow
 def test_a_repeated_row_of_a_million_is_bounded() -> None:
     cell = "<t:table-cell t:number-columns-repeated='16384'><p>boom</p></t:table-cell>"
     row = f"<t:table-row t:number-rows-repeated='1048576'>{cell}</t:table-row>"

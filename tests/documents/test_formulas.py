@@ -82,6 +82,23 @@ def test_a_word_document_says_what_it_shows() -> None:
     assert "At 10⁻⁴ mol of CO₂x=(a+b)/2√(y+1)" in read(file.getvalue(), "docx")
 
 
+OFFICE = [
+    ("<limLow><e><r><t>lim</t></r></e><lim><r><t>x→0</t></r></lim></limLow>", "lim_(x→0)"),
+    ("<func><fName><r><t>cos</t></r></fName><e><r><t>πx</t></r></e></func>", "cos πx"),
+    ("<r><t>rate of </t></r><r><t>growth</t></r>", "rate of growth"),
+    (
+        '<d><e><f><fPr><type val="noBar"/></fPr><num><r><t>n</t></r></num>'
+        "<den><r><t>k</t></r></den></f></e></d>",
+        "(C(n, k))",
+    ),
+]
+
+
+@pytest.mark.parametrize(("markup", "text"), OFFICE)
+def test_a_formula_of_office_keeps_limits_functions_and_words_apart(markup: str, text: str) -> None:
+    assert write_formula(etree.fromstring(f"<oMath>{markup}</oMath>")) == text
+
+
 @pytest.mark.parametrize(
     ("claim", "page", "is_there"),
     [

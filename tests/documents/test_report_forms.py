@@ -327,6 +327,7 @@ WORDS = (
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=300)
 @given(st.lists(st.sampled_from(WORDS.split(" ")), max_size=60), st.sampled_from(["", " "]))
 def test_offsets_point_at_the_text_and_no_words_are_lost(words: list[str], joint: str) -> None:
@@ -341,6 +342,7 @@ def test_offsets_point_at_the_text_and_no_words_are_lost(words: list[str], joint
     assert report.unaddressed <= report.marks
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=200)
 @given(st.lists(st.sampled_from([text for text, _ in PLANTED]), min_size=1, unique=True), st.data())
 def test_no_sentence_is_lost_whatever_marks_stand_behind_it(

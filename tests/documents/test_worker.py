@@ -63,6 +63,7 @@ def test_a_worker_gives_what_extraction_gives(pool: WorkerPool, data: Path) -> N
         assert reader.read(body) == read_body(body.data, body.content_type, body.url)
 
 
+@pytest.mark.slow
 def test_a_worker_that_hangs_is_killed_at_the_deadline_and_costs_one_page(pool: WorkerPool) -> None:
     BodyReader(pool).read(PAGE)
     first = pid_of(pool)
@@ -73,6 +74,7 @@ def test_a_worker_that_hangs_is_killed_at_the_deadline_and_costs_one_page(pool: 
     assert BodyReader(pool).read(PAGE).title == "A page" and pid_of(pool) != first
 
 
+@pytest.mark.slow
 def test_a_worker_that_ends_costs_one_page_of_many(pool: WorkerPool) -> None:
     BodyReader(pool).read(PAGE)
     first = pid_of(pool)
@@ -99,6 +101,7 @@ def test_a_worker_counts_its_own_memory_and_not_its_parents() -> None:
     assert 0 < int(done.stdout) < 100_000
 
 
+@pytest.mark.slow
 def test_closing_ends_what_is_read(pool: WorkerPool) -> None:
     reader = BodyReader(pool)
     reader.read(PAGE)
@@ -114,6 +117,7 @@ def test_closing_ends_what_is_read(pool: WorkerPool) -> None:
     assert BodyReader(pool).read(PAGE).title == "A page"  # others go on
 
 
+@pytest.mark.slow
 def test_a_worker_that_ended_while_it_was_idle_costs_nothing(pool: WorkerPool) -> None:
     reader = BodyReader(pool)
     for number in (signal.SIGALRM, signal.SIGKILL):  # SIGALRM: it has been idle for a minute

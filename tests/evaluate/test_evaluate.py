@@ -79,6 +79,7 @@ def test_a_line_ends_where_json_lines_say(tmp_path: Path) -> None:
     ("text", "fault"),
     [
         ('[{"prompt": "Q?", "answer": "A"}, {"prompt": "R?"}]', "row 2 holds no answer"),
+        ('[{"prompt": "Q?", "answer": "A"}, {"id": 2, "prompt": "R?"}]', "row 2 holds no answer"),
         ('[{"answer": "A"}]', "row 1 holds no question"),
         ('[{"prompt": "Q?", "answer": {"a": 1}}]', "the answer of row 1 is no text"),
         ("[]", "holds no questions"),
@@ -176,12 +177,29 @@ def test_offline_end_to_end_and_again(evaluate: Evaluate, tmp_path: Path) -> Non
     assert again | {"wall_seconds": 0} == told | {"wall_seconds": 0}
 
 
+def test_tasks_that_others_judge_become_articles(evaluate: Evaluate, tmp_path: Path) -> None:
+    tasks = [
+        {"id": n, "topic": "Art", "prompt": row["prompt"]}
+        for n, row in ((7, DEMO[0]), ("b", DEMO[2]))
+    ]
+    out = tmp_path / "articles.jsonl"
+    status, told = evaluate(tasks, "--offline", "--no-baselines", "--predictions", str(out))
+    assert (status, told["n"], told["answered"], told["abstained"]) == (0, 2, 1, 1)
+    assert told["accuracy"]["value"] is None and told["f1"]["value"] is None
+    lines = [json.loads(line) for line in out.read_text("utf-8").split("\n")[:-1]]
+    assert [(row["id"], row["prompt"]) for row in lines] == [(t["id"], t["prompt"]) for t in tasks]
+    assert "Argentina" in lines[0]["article"] and "corpus:" in lines[0]["article"]
+    (tmp_path / "written.jsonl").write_bytes(out.read_bytes())
+    assert [q.task for q in load_questions(tmp_path / "written.jsonl")] == [7, "b"]
+
+
 def test_a_folder_of_other_settings_is_not_gone_on_with(evaluate: Evaluate) -> None:
     evaluate(DEMO[:1], "--offline", "--no-baselines")
     status, told = evaluate(DEMO[:1], "--offline", "--no-baselines", "--max-words", "20")
     assert status == 2 and "other settings" in told["error"]["message"]
 
 
+@pytest.mark.slow
 def test_strategies_stand_side_by_side(evaluate: Evaluate) -> None:
     arguments = ("--offline", "--strategy", "slots,loop", "--depth", "quick", "--no-baselines")
     _, told = evaluate(DEMO, *arguments)
@@ -217,6 +235,7 @@ def ferry(services: Services, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     return services
 
 
+@pytest.mark.slow
 def test_baselines_stand_beside_and_a_crash_costs_one(ferry: Services, evaluate: Evaluate) -> None:
     status, told = evaluate(ROWS, "--concurrency", "1")
     assert status == 0 and (told["n"], told["failed"], told["answered"]) == (2, 1, 1)
@@ -256,6 +275,7 @@ def test_only_a_question_that_failed_is_asked_again(ferry: Services, evaluate: E
     assert {"Again" in asked.prompt for asked in ferry.model_requests} == {True}
 
 
+@pytest.mark.slow
 def test_a_model_judges_and_its_agreement_is_told(ferry: Services, evaluate: Evaluate) -> None:
     _, told = evaluate(ROWS[:1], "--judge", "gemini:gemini-3.8-flash", "--no-baselines")
     judged = told["judged_by"]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.evidence.asked import find_untold, split_question
+from agent.evidence.asked import find_count, find_untold, split_question
 from agent.evidence.lists import find_left_out
 
 DESIGNED = "Ada Quill designed the Orbita Tower."
@@ -58,3 +58,8 @@ LISTED = "The line connects the towns Lund, Uppsala, Malmo and Kiruna."
 )
 def test_a_list_that_is_told_in_part(told: str, quote: str, left_out: list[str]) -> None:
     assert find_left_out(told, [quote]) == left_out
+
+
+def test_the_digits_behind_a_point_count_nothing() -> None:
+    assert find_count("Which towns are in Zum?", "Zum has 1.5 towns a mile: 15 towns.") == 15
+    assert find_count("How tall is Ada Quill?", "Ada Quill is 2.06 m tall.") == 0

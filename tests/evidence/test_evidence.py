@@ -22,6 +22,7 @@ from agent.evidence import (
     split_passages,
     split_sentences,
 )
+from agent.evidence.selection import Memory
 from agent.evidence.words import stem
 from agent.state import Hit, Page, Source
 from tests.support.services import source_ids
@@ -111,6 +112,25 @@ def test_a_passage_is_shown_that_fits_one_of_several_queries() -> None:
     [all_four] = select_passages([page], queries, 450)
     assert "Uppsala" not in " ".join(alone.passages)
     assert "Uppsala" in " ".join(all_four.passages) and "pumps" in " ".join(all_four.passages)
+
+
+def test_what_an_earlier_prompt_told_is_kept_as_notes_and_makes_room() -> None:
+    filler = "Velmora Works makes pumps. The pumps of Velmora Works are known. "
+    told = "Velmora Works was founded by Ada Lindqvist."
+    old = source(
+        f"{filler * 40}\n{told} {filler * 9}\n## Birth\nAda Lindqvist was born in Uppsala.", 1
+    )
+    new = source(f"{'Cats sleep. ' * 300}\n## Youth\nAda Lindqvist grew up in Lund.", 2)
+    topic, query = "Where was the founder of Velmora Works born?", "Where was she born? In Lund?"
+    note = anchor_quote(told, old)
+    assert note
+    shown = select_passages([old], [topic, query], 400, memory=Memory((note,), frozenset({1})))
+    assert [one.passages for one in shown] == [(told,)]
+    part = note.model_copy(update={"end": note.end - 9})
+    memory = Memory((note, part), frozenset({1}), (query,))
+    first, second = select_passages([old, new], [topic, query], 400, memory=memory)
+    assert first.passages[0] == told and "known" not in " ".join(first.passages)
+    assert "Uppsala" in first.passages[-1] and "Lund" in " ".join(second.passages)
 
 
 @given(st.text(), st.text(), st.text())

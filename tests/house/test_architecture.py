@@ -23,7 +23,7 @@ ROOMS = (
 ).split()
 #: Doors never import each other, and nothing imports a door.
 DOORS = set(
-    "cli audit batch chat check config doctor evaluate mcp_server read server table trace "
+    "cli audit batch chat check config doctor evaluate mcp_server read runs server table trace "
     "watch".split()
 )
 DATA = {"demo"}  # holds no code

@@ -95,6 +95,10 @@ def test_fills_the_slots_of_a_final(demo: Corpus, year: int, winner: str, score:
     ("topic", "values"),
     [
         ("Who founded LEGO?", {"who": "Ole Kirk Kristiansen"}),
+        (
+            "When was the Eiffel Tower built and how many metres does it have?",
+            {"when": "January 1887 to March 1889", "how_many": "330 metres"},
+        ),
         ("Who discovered CRISPR?", {"who": None}),  # no page says of anybody that he did
         ("Who founded NVIDIA?", {"who": "Jensen Huang, Chris Malachowsky and Curtis Priem"}),
         ("Tell me about LEGO", {"founders": "Ole Kirk Kristiansen", "founded": "1932"}),
@@ -167,6 +171,8 @@ def filled(topic: str, shown: tuple[Excerpt, ...]) -> list[str | None]:
         (DESIGNED, "Ada Quill of Lund designed it in 1970.", "Ada Quill"),
         (DESIGNED, "Its designer was Ada Quill.", "Ada Quill"),
         (DESIGNED, "Ada Quill is a daughter of the designer.", None),
+        (DESIGNED, "The designer of the Orbita Tower was Ada Quill.", "Ada Quill"),
+        (DESIGNED, "The designer of the Oslo bridge was Ada Quill.", None),
         (DESIGNED, "It was painted by Ada Quill.", None),
         (DESIGNED, "It might have been designed by Ada Quill.", None),
         (DESIGNED, "Ada Quill did not design it.", None),
@@ -363,7 +369,9 @@ def test_an_answer_is_the_surer_the_more_of_the_question_is_said() -> None:
     assert stated > ANSWERED > near > 0 == sure("When did Bo Lind die?", "Ada Quill lives.")
     assert sure(asked, "Ada Quill opened the Orbita Tower.") == 0  # no day is told
     assert sure("Did Ada Quill draw many towers?", "Ada Quill, born in 1931, drew.") < near
-    other = sure("Wann wurde der Turm in Lund gebaut?", "Der Turm in Lund wurde gebaut.", "Turm")
+    built = "Wann wurde der Turm in Lund gebaut?"
+    other = sure(built, "Der Turm in Lund wurde 1975 gebaut.", "Turm")
+    assert sure(built, "Der Turm in Lund wurde gebaut.", "Turm") == 0
     assert ANSWERED < other <= 0.95 and sure("2+2", "2+2 is 4.") == 0
     parsed = parse_question("この行事の本来の目的は何でしたか？")
     assert parsed.kind == "text" and parse_question("これは塔ですか？").kind == "yesno"

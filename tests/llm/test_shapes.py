@@ -17,15 +17,15 @@ from agent.steps.generate_queries import MakeQueries
 from agent.steps.judges import JudgeClaims
 from agent.steps.reflect import CheckCoverage, ReadSources
 from agent.strategies.loop.decide import ChooseAction
-from agent.strategies.report.draft import WriteReport
 from agent.strategies.report.plan import MakePlan
+from agent.strategies.report.write import WriteSection
 
 READ = ReadSources(topic="Who won?")
 PLAN = MakeQueries(topic="Who won?")
 CHECK = CheckCoverage(topic="Who won?")
 JUDGE = JudgeClaims(topic="Who won?", claims=())
 ACT = ChooseAction(topic="Who won?")
-DRAFT = WriteReport(topic="Who won?")
+SECTION = WriteSection(topic="Who won?", heading="Winner")
 OUTLINE = MakePlan(topic="Who won?")
 SAID = "Argentina won [1]."
 WORDS = "Argentina won the cup"
@@ -35,7 +35,7 @@ WHOLE = {"answerable": True, "answer": SAID, "citations": [CITED], "slots": [ROW
 QUERIES = {"queries": ["world cup winner"], "slots": [{"name": "winner"}]}
 VERDICT = {"verdicts": [{"claim": 1, "verdict": "supported", "source": 1}]}
 SENTENCE = {"text": "Argentina won.", "citations": [CITED]}
-REPORT = {"title": "T", "summary": [SENTENCE], "confidence": "High"}
+TOLD = {"sentences": [SENTENCE]}
 STEPS = {"prioritized_sub_queries": [{"query": "world cup winner", "priority": "High"}]}
 SEARCH = {"action": "search_web", "queries": ["world cup winner"]}
 
@@ -127,12 +127,8 @@ SHAPES: list[tuple[Task[Any], Any, Any]] = [
         {"verdicts": [{"claim": 1, "verdict": "unsupported"}]},
         {"verdicts": {"claim 1": "UNSUPPORTED"}},
     ),
-    (DRAFT, REPORT, {**REPORT, "summary": SENTENCE, "confidence": "HIGH", "themes": None}),
-    (
-        DRAFT,
-        {**REPORT, "summary": [{"text": "Argentina won."}]},
-        {**REPORT, "summary": ["Argentina won."], "conflicts": None, "rationale": None},
-    ),
+    (SECTION, TOLD, {"sentences": SENTENCE, "heading": None}),
+    (SECTION, {"sentences": [{"text": "Argentina won."}]}, {"sentences": ["Argentina won."]}),
 ]
 
 #: What is not clear: the model is asked again, told what is wrong.
@@ -145,7 +141,7 @@ UNCLEAR: list[tuple[Task[Any], Any]] = [
     (PLAN, {"plan": {"a": QUERIES, "b": QUERIES}}),
     (JUDGE, {"verdicts": ["supported"]}),
     (JUDGE, {"verdicts": [{"claim": 1, "verdict": "perhaps"}]}),
-    (DRAFT, {**REPORT, "themes": [{"heading": "H", "sentences": [7]}]}),
+    (SECTION, {"sentences": [7]}),
 ]
 
 
@@ -185,7 +181,7 @@ VALUES = st.recursive(
 
 @given(VALUES)
 def test_any_json_is_an_answer_or_a_value_error(value: Any) -> None:
-    for task in (READ, PLAN, JUDGE, DRAFT):
+    for task in (READ, PLAN, JUDGE, SECTION):
         try:
             answer, _ = read(task, value)
         except ValueError:

@@ -192,6 +192,7 @@ def test_threads_share_it(folder: Path) -> None:
     assert len(web.asked) == asked
 
 
+@pytest.mark.slow
 def test_nothing_is_imported_or_made_before_it_is_used(tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from agent.outside.cache import open_cache\n"

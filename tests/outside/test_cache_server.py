@@ -130,6 +130,7 @@ def test_no_server_and_no_secret_told(url: str) -> None:
     assert "s3" not in problem and "cret" not in problem
 
 
+@pytest.mark.slow
 def test_without_the_package(tmp_path: Path) -> None:
     code = (
         "import sys; sys.modules['redis'] = None\n"

@@ -16,6 +16,7 @@ from agent.errors import ReadFailed
 from agent.pages.browser import find_browser
 from agent.pages.fetch import PageReader
 from agent.pages.guard import AddressGuard
+from agent.pages.relay import GuardedRelay
 from tests.support.page_server import Connection, PageServer, reply
 
 PROGRAM = find_browser()
@@ -223,3 +224,60 @@ def test_without_a_browser_it_is_said_what_to_install(web: PageServer) -> None:
     with closing(read_pages(web, browser="never")) as reader, pytest.raises(ReadFailed) as e:
         reader(f"{web.url}/")
     assert "JavaScript" in e.value.message and not e.value.remedy
+
+
+PROXY_AUTH = "Proxy-Authorization: Basic bWU6cEBzcw=="
+
+
+def test_where_pages_go_through_a_proxy_so_does_what_a_page_asks_for(
+    web: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tunnel, a request, one past the proxy; an address of this machine goes nowhere."""
+    for scheme in ("http", "https"):
+        monkeypatch.setenv(f"{scheme}_proxy", web.url.replace("//", "//me:p%40ss@"))
+    monkeypatch.setenv("no_proxy", "direct.example")
+    web.answers["a.example:443"] = lambda asked: asked.send(b"HTTP/1.1 200 OK\r\n\r\nhello")
+    web.answers["http://a.example/x"] = reply(b"found")
+    guard = AddressGuard(resolver=lambda *_: ["127.0.0.1"])
+    refused = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n"
+    with closing(GuardedRelay(guard, through_proxy=True)) as relay:
+
+        def ask(head: str) -> bytes:
+            port = int(relay.url.rpartition(":")[2])
+            with closing(socket.create_connection(("127.0.0.1", port), 10)) as browser:
+                browser.sendall(f"{head}\r\nHost: x\r\nProxy-Connection: on\r\n\r\n".encode())
+                got = b"?"
+                while got[-5:] not in (b"hello", b"found", refused[-5:]):
+                    got += browser.recv(99)
+                return got[1:]
+
+        assert ask("CONNECT a.example:443 HTTP/1.1").endswith(b"hello")
+        assert ask("GET http://a.example/x?y=1 HTTP/1.1").endswith(b"found")
+        first, second = web.request_heads
+        assert PROXY_AUTH in first and PROXY_AUTH in second and "Proxy-Connection" not in second
+        assert "GET http://a.example/x?y=1 HTTP/1.1" in second
+        for target in (
+            "http://direct.example/",
+            "http://10.0.0.7/",
+            "http://localhost/",
+            "http://[",
+        ):
+            assert ask(f"GET {target} HTTP/1.1") == refused
+        assert ask("CONNECT 169.254.169.254:443 HTTP/1.1") == refused
+        assert len(web.request_heads) == 2
+    monkeypatch.setenv("http_proxy", "socks5://127.0.0.1:1")
+    with closing(GuardedRelay(guard, through_proxy=True)) as relay, pytest.raises(ReadFailed) as e:
+        relay.find_proxy("http://a.example/")
+    assert "proxies of http alone" in e.value.message
+
+
+@needs_browser
+@pytest.mark.slow
+def test_a_page_behind_a_proxy_is_rendered_through_it(
+    web: PageServer, quiet: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", web.url)
+    web.answers["http://page.example/"] = page(LOADED)
+    web.answers["http://page.example/data"] = reply(SAYS.encode())
+    with closing(PageReader(browser="auto", through_proxy=True, respect_robots=False)) as reader:
+        assert SAYS in reader("http://page.example/").text

@@ -283,3 +283,24 @@ def test_a_private_literal_is_refused_without_dns_so_behind_a_proxy_too(host: st
 )
 def test_a_public_literal_and_a_name_are_not(host: str) -> None:
     AddressGuard().check_url(f"http://{host}/")
+
+
+@pytest.mark.parametrize("allow_private", [False, True])
+def test_others_are_told_of_public_addresses_only(allow_private: bool) -> None:
+    known = {"public.example": ["93.184.216.34"], "both.example": ["93.184.216.34", "10.0.0.1"]}
+
+    def resolver(host: str, port: int) -> list[str]:
+        if host not in known:
+            raise OSError("no such host")
+        return known[host]
+
+    guard = AddressGuard(allow_private=allow_private, resolver=resolver)
+    guard.check_public("https://public.example/x")
+    refused = ["http://both.example/", "http://10.0.0.1/", "https://public.example:8443/"]
+    refused += ["http://wiki.internal/", "http://wiki/", "ftp://public.example/", "http://["]
+    for url in refused + ["http://gone.example/"] * allow_private:
+        with pytest.raises(ReadFailed) as caught:
+            guard.check_public(url)
+        assert caught.value.outcome == "forbidden"
+    if not allow_private:
+        guard.check_public("http://gone.example/")  # of which an archive may have a copy

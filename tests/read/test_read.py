@@ -13,10 +13,10 @@ import pytest
 
 from agent.documents.body_text import Body, UnreadablePage
 from agent.documents.pdf.ocr import find_tesseract
-from agent.documents.registry import Format
+from agent.documents.registry import OLE, Format
 from agent.read.__main__ import command
 from agent.shell.process import run_command
-from tests.support.office_files import RELATION, RELATIONS, packed, pdf, sheet, word
+from tests.support.office_files import RELATION, RELATIONS, packed, pdf, sheet, shown, word
 from tests.support.page_server import PageServer, html, reply
 
 DOCUMENTS = Path(__file__).parents[1] / "documents/files"
@@ -219,6 +219,67 @@ def test_what_stands_on_every_page_and_what_was_inserted_is_read(
     assert [one["what"] for one in lost] == ["deleted passages", "hidden passages"]
 
 
+def test_margins_objects_and_parts_elsewhere_are_read_or_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    margin = '<oddHeader>&amp;L&amp;"Arial,Bold"&amp;12Holm port&amp;R&amp;P</oddHeader>'
+    rows = '<row r="1"><c r="A1"><v>7</v></c></row>'
+    part = f'<worksheet xmlns="x"><sheetData>{rows}</sheetData><headerFooter>{margin}'
+    held = OLE + bytes(500) + pdf(shown((50, 700, "The quay is of oak.")))
+    parts: dict[str, str | bytes] = {
+        "xl__worksheet.xml": f"{part}</headerFooter></worksheet>",
+        "xl__embeddings__o.bin": held,
+    }
+    (tmp_path / "a.xlsx").write_bytes(with_parts(sheet(rows), **parts))
+    found = read(capsys, tmp_path / "a.xlsx")
+    assert place_of(found, "Holm port") == "header or footer"
+    assert place_of(found, "The quay is of oak.") == "embedded o.bin, page 1"
+    text = "<w:p><w:r><w:t>The pier.</w:t></w:r></w:p><w:subDoc/>"
+    web = "MIME-Version: 1.0\nContent-Type: multipart/related; boundary=b\n\n--b\n"
+    web += "Content-Type: text/html\n\n<p>Its lamp is red.</p>\n--b--\n"
+    related = RELATIONS.format(RELATION.format("r1", "aFChunk", "web.mht"))
+    page = {"word__web.mht": web, "word___rels__document.xml.rels": related}
+    (tmp_path / "b.docx").write_bytes(with_parts(word(text), **page))
+    found = read(capsys, tmp_path / "b.docx")
+    assert place_of(found, "Its lamp is red.") == "inserted document, message"
+    assert [one["what"] for one in found["not_read"]] == ["parts of the document"]
+    feet = "<p:footer-decl>Board of Vik</p:footer-decl><p:page><t:p>Quay</t:p></p:page>"
+    gone = "<t:deletion><t:p>no</t:p></t:deletion>"
+    slides = f"<o:body><o:presentation>{feet}{gone}</o:presentation></o:body>"
+    content = f'<o:d xmlns:o="o" xmlns:p="p" xmlns:t="t">{slides}</o:d>'
+    kind = "application/vnd.oasis.opendocument.presentation"
+    (tmp_path / "c.odp").write_bytes(packed({"mimetype": kind, "content.xml": content}))
+    found = read(capsys, tmp_path / "c.odp")
+    assert place_of(found, "Board of Vik") == "header or footer" and "no" not in found["text"]
+    assert [one["what"] for one in found["not_read"]] == ["deleted passages"]
+    held = r"{\*\shppict{\pict 00ff}}{\nonshppict{\pict 00ff}}{\fs24\*\cs7 The quay.}"
+    (tmp_path / "e.rtf").write_text(r"{\rtf1 " + held + "}")
+    found = read(capsys, tmp_path / "e.rtf")
+    assert found["text"] == "The quay." and found["not_read"][0]["count"] == 1
+    shape = r"{\shp{\*\shpinst{\sp{\sn shapeType}{\sv 202}}{\shptxt The quay.}}}"
+    (tmp_path / "d.rtf").write_text(r"{\rtf1 " + shape + "}")
+    assert read(capsys, tmp_path / "d.rtf")["text"] == "The quay."
+
+
+def test_an_article_in_jats_has_its_authors_and_references(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = "<name><surname>Berg</surname><given-names>Anna</given-names></name>"
+    head = f"<contrib-group><contrib>{name}</contrib><aff>Lab of Vik</aff></contrib-group>"
+    title = "<title-group><article-title>Quays</article-title></title-group>"
+    body = f"<body><sec><title>Results</title><p>{'The quay of oak is old. ' * 9}</p></sec></body>"
+    listed = "<back><ref-list><ref><label>1</label><p>Lie 2010, Piers</p></ref></ref-list>"
+    front = f"<front><article-meta>{title}{head}</article-meta></front>"
+    (tmp_path / "a.nxml").write_text(
+        f'<?xml version="1.0"?><article article-type="x">{front}{body}{listed}</back></article>'
+    )
+    found = read(capsys, tmp_path / "a.nxml")
+    assert found["title"] == "Quays" and not found["not_read"]
+    assert place_of(found, "Anna Berg") == place_of(found, "Lab of Vik") == "authors"
+    assert place_of(found, "Lie 2010, Piers") == "references"
+
+
+@pytest.mark.slow
 def test_files_in_files_are_bounded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     held: dict[str, str | bytes] = {"deep.txt": "The bottom."}
     for n in range(5):
@@ -269,8 +330,8 @@ def test_a_picture_is_read_also_upside_down_and_noise_is_told(
     bitmap = page.render(scale=2, grayscale=True)
     rows = [bytes(bitmap.buffer)[n * bitmap.stride :][: bitmap.width] for n in range(bitmap.height)]
     turned = [row[::-1] for row in reversed(rows)]
-    for name, shown in (("upright.png", rows), ("turned.png", turned)):
-        (tmp_path / name).write_bytes(png(shown))
+    for name, lines in (("upright.png", rows), ("turned.png", turned)):
+        (tmp_path / name).write_bytes(png(lines))
         found = read(capsys, tmp_path / name)
         assert found["text"] == "The ferry to Holm leaves at noon." and not found["not_read"]
     (tmp_path / "odd.png").write_bytes(png(rows)[:60])

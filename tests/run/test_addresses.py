@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import get_args
 
 import pytest
 from hypothesis import given
@@ -12,8 +11,8 @@ from hypothesis import strategies as st
 
 from agent.answer.addresses import CorpusAddresses
 from agent.run.audit import audit_answer
-from agent.server.responses import AnswerFormat
 from agent.settings import Settings
+from agent.shell import FORMATS
 from tests.support.web import Web, configure_from
 from tests.support.worlds import run_to_end
 
@@ -43,7 +42,7 @@ def test_nothing_that_is_shared_has_a_path(tmp_path: Path, name: str, strategy: 
         path = f"/api/runs/{told.headers['x-run-id']}"
         shared = {
             answer_format: web.client.get(f"{path}/answer", params={"format": answer_format}).text
-            for answer_format in get_args(AnswerFormat)
+            for answer_format in FORMATS
         }
         shared["frames"] = web.client.get(f"{path}/events").text.rpartition('{"type": "answer"')[0]
         shared["activity"] = json.dumps(web.client.get(path).json()["activity"])

@@ -290,6 +290,7 @@ def test_a_parent_that_failed_has_a_question_and_perhaps_pages(
     assert answer.status == "complete" and "1931" in answer.answer
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("child", ["slots", "loop", "report"])
 @pytest.mark.parametrize("parent", ["slots", "loop", "report"])
 def test_every_strategy_follows_every_other(
@@ -461,7 +462,8 @@ def test_the_estimate_of_a_follow_up_holds(
     following = settings.model_copy(update={"follow": "parent"})
     told = estimate(FOLLOW_UP, following)
     free, paid = (ask(settings, topic, topic[:5], "parent").usage for topic in (FOLLOW_UP, OPEN))
-    assert told.calls.min == free.llm_calls and free.searches == 0
+    judged = 1 if strategy == "report" else 0  # its sentences too, which here are no quotes
+    assert told.calls.min == free.llm_calls - judged and free.searches == 0
     calls = paid.llm_calls + paid.searches + paid.pages
     assert free.llm_calls < calls <= told.calls.max
     assert told.calls.max > estimate(FOLLOW_UP, settings).calls.max

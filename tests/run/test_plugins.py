@@ -40,6 +40,7 @@ def install(home: Path, extra: str = "") -> dict[str, str]:
     return {"PYTHONPATH": paths, "NOTES": str(home / "notes.txt"), "CACHE_TTL": "0"}
 
 
+@pytest.mark.slow
 def test_a_question_is_answered_with_parts_of_another_package_alone(home: Path) -> None:
     options = ("--strategy", "once", "--search", "notes", "--llm", "parrot:green")
     said = in_pipe(TOPIC, *options, "--resume", "monday", home=home, **install(home))
@@ -51,6 +52,7 @@ def test_a_question_is_answered_with_parts_of_another_package_alone(home: Path) 
     assert citation["url"] == "https://notes.example/1" and citation["via"] == "page"
 
 
+@pytest.mark.slow
 def test_its_run_is_replayed_and_audited(home: Path) -> None:
     environment = install(home)
     options = ("--strategy", "once", "--search", "notes", "--llm", "parrot")

@@ -183,6 +183,7 @@ class Strict(BaseModel):
     mascot: str
 
 
+@pytest.mark.slow
 def test_data_is_an_instance_of_the_class_that_is_the_schema(tmp_path: Path) -> None:
     settings = Settings(offline=True, runs_dir=tmp_path, cache_dir=tmp_path)
     answer = research(TOPIC, settings, slots_schema=Final).answer()

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from agent.answer import Answer
 from agent.run import research
 from agent.settings import Settings
 from tests.support.catcher import Catcher
+from tests.support.loopback import Loopback
 from tests.support.services import GEMINI_KEY, SERPAPI_KEY, Raw, Services
 from tests.support.thinker import Fact, Thinker
 
@@ -30,7 +30,7 @@ TOPIC = "Who won the 2022 FIFA World Cup?"
 OFFLINE = ["-m", "agent.cli", "--offline", TOPIC]
 
 
-class Collector:
+class Collector(Loopback):
     """Takes OTLP over HTTP as protobuf; `status`, `hangs` and `drips` are set by the test."""
 
     def __init__(self) -> None:
@@ -38,7 +38,6 @@ class Collector:
         self.status = 200
         self.hangs = False
         self.drips = False  # a byte now and then, which no timeout of a read ends
-        self.over = threading.Event()
         collector = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -48,31 +47,20 @@ class Collector:
             def drip(self) -> None:
                 with suppress(OSError):  # whoever asked has given up
                     self.wfile.write(b"HTTP/1.1 200 OK\r\nX-Slow: ")
-                    while not collector.over.wait(0.2):
+                    while not collector.is_over.wait(0.2):
                         self.wfile.write(b"x")
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 collector.requests.append((self.path, body))
                 if collector.hangs:
-                    collector.over.wait()
+                    collector.is_over.wait()
                 if collector.drips:
                     self.drip()
                 self.send_response(collector.status)
                 self.end_headers()
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self.base = f"http://127.0.0.1:{self._server.server_port}"
-
-    def __enter__(self) -> Collector:
-        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.over.set()
-        self._server.shutdown()
-        self._server.server_close()
+        super().__init__(Handler)
 
     @property
     def spans(self) -> list[Span]:

@@ -79,6 +79,7 @@ def test_finds_chinese_and_japanese_by_any_part_of_a_run(folder: Path, query: st
     assert titles(Corpus(folder, None), query) == ["猫の話"]
 
 
+@pytest.mark.slow
 def test_a_large_corpus_is_searched_by_all_words_that_are_not_common(tmp_path: Path) -> None:
     """Six rare words: a passage that has the last four is found, common words alone are not."""
     rows = [{"title": f"T{n}", "text": f"pump report {n}"} for n in range(COMMON)]
@@ -274,6 +275,7 @@ COMMANDS = [chr(n) for n in (*range(1, 9), *range(14, 28), 31, 127, *range(134, 
 COMMANDS += [*map(chr, (*range(0x202A, 0x202F), *range(0x2060, 0x206A), 0xE0041))]
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.lists(
@@ -403,6 +405,7 @@ def test_works_where_no_cache_can_be_kept(folder: Path, tmp_path: Path) -> None:
     assert titles(Corpus(folder, Path("/proc/none")), "refund") == ["Refund policy"]
 
 
+@pytest.mark.slow
 def test_two_processes_may_start_at_once(folder: Path, tmp_path: Path) -> None:
     for i in range(200):
         (folder / f"n{i}.md").write_text(f"# Note {i}\n\n" + f"filler word{i} text. " * 50)
@@ -504,6 +507,7 @@ def test_unwraps_paragraphs_and_keeps_lists_and_code() -> None:
     assert f"{long}\ncode" in unwrap_paragraphs(text)
 
 
+@pytest.mark.slow
 def test_nothing_heavy_is_imported() -> None:
     code = (
         "import sys, agent.search.corpus, agent.llm.extractive.engine\n"
@@ -588,6 +592,7 @@ def test_what_another_process_has_read_meanwhile_is_kept_and_not_mixed_up(
     ]
 
 
+@pytest.mark.slow
 def test_a_run_is_told_that_its_corpus_is_not_read_whole(folder: Path) -> None:
     for n in range(3000):
         (folder / f"n{n:05}.md").write_text(f"# Note {n}\n\n" + "Filler. " * 200)

@@ -226,11 +226,12 @@ def test_exa_is_asked_for_more_of_the_same_text(
     assert contents == {"highlights": True, "text": {"maxCharacters": MAX_PAGE_TEXT}}
 
 
+@pytest.mark.slow
 def test_a_reply_with_twenty_texts_is_read(wire: responses.RequestsMock) -> None:
     rows = [{"url": f"https://a.org/{n}", "text": "x" * 99_999, "title": "T"} for n in range(60)]
     wire.add("POST", SERVICE["exa"], json={"results": rows})
     options = SearchOptions(page_text=True)
-    hits = Exa("key", "https://api.exa.ai", options).search("q")
+    hits = Exa(Settings(exa_api_key="key"), options).search("q")
     assert sum(len(hit.page_text) for hit in hits) == 60 * 99_999
     assert "page_text" not in hits[0].model_dump()  # no journal and no cache holds it
 

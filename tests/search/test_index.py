@@ -247,6 +247,10 @@ def test_what_is_left_out_is_told_once_in_a_run(docs: Path) -> None:
     assert sources.warnings() == () and corpus.skipped_files
     later = open_sources(settings, corpus=corpus)
     assert "broken.docx" in later.warnings()[0]
+    with_web = settings.model_copy(update={"search": ("corpus", "wikipedia")})
+    for lasting in (settings, with_web):  # who opened the corpus closes it
+        open_sources(lasting, corpus=corpus).close()
+        assert titles(corpus, "word1") == ["Note 1"]
     corpus.close()
 
 
@@ -279,6 +283,7 @@ def test_runs_of_a_process_share_an_index_that_is_read_on(docs: Path, tmp_path: 
 # --- workers side by side -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_files_are_read_by_several_workers_in_their_order(tmp_path: Path) -> None:
     names = [f"f{n:03}.docx" for n in range(250)]
     for name in names:

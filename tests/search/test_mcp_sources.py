@@ -7,15 +7,19 @@ import json
 import shlex
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from mcp import types
 
 from agent.answer import Answer
-from agent.errors import OutsideError, ReadFailed, SearchFailed, UsageError
+from agent.errors import AgentError, OutsideError, ReadFailed, SearchFailed, UsageError
+from agent.mcp_server.pages import PageTools, ReadCall
 from agent.pages.fetch import PageReader
+from agent.read.__main__ import command as read_door
 from agent.run import research
 from agent.run.audit import audit_answer
 from agent.run.begin import journal_path
@@ -26,7 +30,7 @@ from agent.settings import Settings, load_settings, parse_settings
 from agent.settings.mcp_servers import McpServer, find_mcp_servers
 from agent.state import Hit, Page, SearchResults
 from tests.support import mcp_wire
-from tests.support.mcp_wire import DESCRIPTION, METADATA, ORDERS, PAGE, Server
+from tests.support.mcp_wire import DESCRIPTION, ORDERS, PAGE, Server
 from tests.support.web import wait_until
 
 TOPIC = "Who won the 2022 FIFA World Cup?"
@@ -104,14 +108,17 @@ def test_a_hostile_server_changes_no_answer(mood: str, over_http: bool, tmp_path
 
 @pytest.mark.slow
 def test_noise_on_its_output_is_passed_over(tmp_path: Path) -> None:
-    assert ask(tmp_path, mcp=(command("noise"),)).citations[0].text_from == "mcp:mcp_wire"
+    answer = ask(tmp_path, mcp=(command("noise"),))
+    assert answer.citations[0].text_from == "mcp:mcp_wire"
+    told = " ".join(one.detail for one in answer.attempts if one.outcome == "skipped")
+    assert "give orders to a model" in told and "what is no message" in told
 
 
 @pytest.mark.slow
-def test_a_result_with_a_private_address_is_refused_by_the_guard(tmp_path: Path) -> None:
-    answer = ask(tmp_path, mcp=(command("private"),))
-    assert answer.status == "insufficient" and not answer.citations
-    assert any(METADATA in one and "refused" in one for one in answer.warnings)
+def test_a_result_with_a_private_address_changes_no_answer_and_is_told(tmp_path: Path) -> None:
+    plain, answer = ask(tmp_path), ask(tmp_path, mcp=(command("private"),))
+    assert (answer.answer, answer.status) == (plain.answer, plain.status)
+    assert ("mcp:mcp_wire", "forbidden") in tried(answer)
 
 
 @pytest.mark.slow
@@ -120,7 +127,7 @@ def test_its_process_knows_no_key_and_ends_with_the_run(
 ) -> None:
     monkeypatch.setenv("GEMINI_API_KEY", "k")
     source = McpSource(McpServer(name="x", command=tuple(shlex.split(command("environment")))))
-    [hit] = source.search("q")
+    [hit] = source.search("q").hits
     pid, *names = hit.snippet.split()
     assert set(names) <= set("HOME LOGNAME PATH SHELL TERM USER LC_CTYPE".split())
     place = McpPlace.parse(hit.url)
@@ -156,7 +163,7 @@ def test_a_redirect_is_not_followed_and_a_token_is_told_to_nobody() -> None:
 def test_a_schema_of_the_server_is_not_run_over_what_it_returns() -> None:
     with Server.start("ok") as http:  # its pattern needs 2 ** 40 steps for its own result
         source = http_source(http)
-        [hit] = source.search("q")
+        [hit] = source.search("q").hits
         assert hit.places == ("mcp://x/fetch/d%201%2F%C3%A9",)
         assert source.probe() == "search: search(query), fetch: fetch(id)"
         source.close()
@@ -257,6 +264,8 @@ def test_tools_are_known_by_their_schemas_or_named() -> None:
     assert [str(one) for one in find_tools(pair, plain)] == ["search(query)", "fetch(url)"]
     named = McpServer(name="x", search="execute_sql", fetch="get_user")
     assert [str(one) for one in find_tools(pair, named)] == ["execute_sql(query)", "get_user(id)"]
+    own = find_tools([offered("search", "query"), offered("read", "url")], plain)
+    assert [str(one) for one in own] == ["search(query)", "read(url)"]
     assert find_tools([offered("add", "a")], plain) == (None, None)
     with pytest.raises(OutsideError, match="no tool 'gone'"):
         find_tools(pair, McpServer(name="x", search="gone"))
@@ -288,3 +297,30 @@ def test_the_user_alone_names_what_is_started(
     for wrong in ({"MCP_SERVERS": "mcp.json"}, {}):
         with pytest.raises(UsageError):
             find_mcp_servers(parse_settings(wrong, mcp=() if wrong else ("'",)))
+
+
+def test_the_door_that_reads_asks_the_server_that_an_address_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with Server.start("ok") as http:
+        place = "mcp://127.0.0.1/fetch/d%201"
+        door = partial(CliRunner().invoke, read_door, standalone_mode=False)
+        assert PAGE in door(["--mcp", http.url, "--format", "text", place]).stdout
+        asked = len(http.headers)
+        for wrong, said in (
+            ("mcp://other/fetch/1", "at no MCP server"),
+            ("mcp:x", "at no MCP server"),
+            ("mcp://127.0.0.1/text/1", "came with a search"),
+        ):
+            refused = door(["--mcp", http.url, wrong])
+            assert (refused.return_value, refused.stdout) == (4, "") and said in refused.stderr
+        assert len(http.headers) == asked
+
+        settings = Settings(mcp=(http.url,), runs_dir=tmp_path, cache_dir=tmp_path)
+        tools = PageTools(lambda more: settings.model_copy(update=dict(more)))
+        assert tools.read(ReadCall(url=place)).text == PAGE
+        for only in ({"offline": True}, {"corpus": DEMO}):
+            alone = PageTools(lambda _, only=only: settings.model_copy(update=only))
+            with pytest.raises(AgentError):
+                alone.read(ReadCall(url=place))

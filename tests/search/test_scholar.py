@@ -163,6 +163,7 @@ def test_arxiv_is_asked_once_in_three_seconds(tmp_path: Path) -> None:
     assert store.reserve("arxiv", 0) == 0 and store.reserve("arxiv", 0) > 0
 
 
+@pytest.mark.slow
 def test_scarce_services_are_asked_last(papers: ScholarWorld, tmp_path: Path) -> None:
     keyless = {"OPENALEX_API_KEY": "", "SEMANTIC_SCHOLAR_API_KEY": ""}
     chain = make_chain(papers, tmp_path, **keyless)
@@ -186,6 +187,7 @@ def test_all_services_down_is_a_failure_that_names_each(
     assert {one.provider for one in caught.value.attempts} >= set(SERVICES)
 
 
+@pytest.mark.slow
 def test_a_question_of_research_is_asked_of_them_first(
     papers: ScholarWorld, tmp_path: Path
 ) -> None:

@@ -16,8 +16,6 @@ import requests
 
 from agent.outside.http import MAX_BYTES
 from agent.search import Provider
-from agent.search.exa import Exa
-from agent.search.serpapi import SerpApi
 from tests.support.search_wire import KEY, SERVICES, failure, service, wire
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
@@ -103,9 +101,9 @@ def test_hangs_end_at_the_deadline(name: str) -> None:
 )
 def test_drips_end_at_the_deadline(serve: Serve) -> None:
     """Each byte comes in time, the whole never does."""
-    for make in (Exa, SerpApi):
+    for name in ("exa", "serpapi"):
         with peer(serve) as base:
-            ends_in_time(make(KEY, base, timeout=0.1))
+            ends_in_time(service(name, base, timeout=0.1))
 
 
 @pytest.mark.parametrize("name", list(SERVICES))
@@ -137,7 +135,7 @@ def test_a_deadline_leaves_no_thread_behind() -> None:
     """The reader itself stops too, soon after nobody waits for it any more."""
     before = set(threading.enumerate())
     with peer(dripping(HEAD + b"\r\n", b" ")) as base:
-        ends_in_time(Exa(KEY, base, timeout=0.1))
+        ends_in_time(service("exa", base, timeout=0.1))
         until = time.monotonic() + 30
         while len(set(threading.enumerate()) - before) > 1 and time.monotonic() < until:
             time.sleep(0.01)
@@ -183,5 +181,5 @@ def test_the_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -
 
         threading.Thread(target=run, daemon=True).start()
         monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{proxy.getsockname()[1]}")
-        assert Exa(KEY, "http://gate.example").search("q")
+        assert service("exa", "http://gate.example").search("q")
     assert seen[0].startswith(b"POST http://gate.example/search ")

@@ -12,9 +12,9 @@ import responses
 import yaml
 
 from agent.search.chain import SearchChain
-from agent.search.exa import Exa
 from agent.search.options import SearchOptions
 from agent.search.wikipedia import Wikipedia
+from agent.settings import Settings
 from agent.state import SearchResults
 from tests.support.search_wire import (
     BASE,
@@ -49,6 +49,8 @@ PLAIN: list[tuple[str, str, dict[str, Any]]] = [
     ("searxng", "who won", {"q": "who won", "format": "json", "language": "en"}),
     ("brave", "who won", {"q": "who won", "count": "10"}),
 ]  # fmt: skip
+#: Which have no days of publication, or say them among the words of the query.
+NO_DAYS = ("wikipedia", "npm", "github")
 #: The provider, and what it sends of `STRICT`.
 OPTIONS: list[tuple[str, dict[str, Any]]] = [
     ("serpapi", {"q": OPERATORS, "hl": "de", "gl": "de", "tbs": "cdr:1,cd_min:06/10/2026"}),
@@ -59,6 +61,7 @@ OPTIONS: list[tuple[str, dict[str, Any]]] = [
     ("serper", {"q": OPERATORS, "tbs": "cdr:1,cd_min:06/10/2026"}),
     ("searxng", {"q": OPERATORS, "time_range": "week", "language": "de"}),
     ("brave", {"q": OPERATORS}),
+    ("github", {"q": "q pushed:>=2026-06-10", "per_page": "10"}),
 ]  # fmt: skip
 #: Where a key is sent, and how a request without one says who asks.
 HEADERS = {
@@ -66,6 +69,8 @@ HEADERS = {
     "tavily": ("Authorization", f"Bearer {KEY}"),
     "serper": ("X-API-KEY", KEY),
     "brave": ("X-Subscription-Token", KEY),
+    "github": ("Authorization", f"Bearer {KEY}"),
+    "npm": ("User-Agent", "llm-research-agent/"),
     "wikipedia": ("User-Agent", "llm-research-agent/"),
 }
 
@@ -99,11 +104,11 @@ def test_wikipedia_asks_in_the_language_of_the_query(query: str, host: str) -> N
     wiki = f"https://{host}.wikipedia.org"
     with responses.RequestsMock() as mock:
         mock.get(f"{wiki}/w/api.php", json={"query": {"search": [{"title": "AC/DC (a b)?"}]}})
-        (hit,) = Wikipedia().search(query)
+        (hit,) = Wikipedia(Settings()).search(query)
     assert hit.url == f"{wiki}/wiki/AC/DC_(a_b)%3F" and hit.title == "AC/DC (a b)?"
 
 
-@pytest.mark.parametrize("name", [name for name in SERVICES if name != "wikipedia"])
+@pytest.mark.parametrize("name", [name for name in SERVICES if name not in NO_DAYS])
 def test_a_day_in_the_query_is_sent_as_the_option_of_the_service(name: str) -> None:
     told = sent(name, "q after:2026-06-10", SearchOptions())
     assert "q" in (told.get("q"), told.get("query"))
@@ -126,7 +131,7 @@ def test_the_chain_leaves_out_older_hits() -> None:
 
 def test_a_slash_at_the_end_of_a_base_url_does_not_count() -> None:
     with wire("exa", json=SERVICES["exa"].good):
-        assert Exa(KEY, BASE + "/").search("q")
+        assert service("exa", BASE + "/").search("q")
 
 
 # --- recorded replies --------------------------------------------------------------------------

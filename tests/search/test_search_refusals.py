@@ -10,8 +10,7 @@ import requests
 
 from agent.errors import SearchFailed
 from agent.outside.http import Endpoint, parse_retry_after
-from agent.search.exa import Exa
-from agent.search.tavily import Tavily
+from agent.settings import key_field
 from agent.state import Outcome
 from tests.support.search_wire import (
     BASE,
@@ -92,7 +91,7 @@ def test_refusals_say_what_to_do(name: str) -> None:
         with wire(name, status=status, json={}):
             remedy = failure(service(name)).remedy
         assert word in remedy
-        assert (f"{name.upper()}_API_KEY" in remedy) == (status in (401, 402))
+        assert (key_field(name).upper() in remedy) == (status in (401, 402))
 
 
 @pytest.mark.parametrize("name", list(SERVICES))
@@ -182,7 +181,7 @@ def test_no_failure_tells_the_key(name: str, reply: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("key", ["line\nbreak", "schlüssel–\u4e2d"])
 def test_a_key_that_cannot_be_sent_is_a_bad_key(key: str) -> None:
-    provider = Tavily(key, "http://127.0.0.1:9")
+    provider = service("tavily", "http://127.0.0.1:9", key=key)
     assert failure(provider).outcome == "bad_key"
 
 
@@ -201,7 +200,7 @@ def test_netrc_does_not_replace_the_key(tmp_path: Path, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("base", ["no-scheme.example", "ftp://x.example", "http://", "http://[::1"])
 def test_a_base_url_that_is_none(base: str) -> None:
-    error = failure(Exa(KEY, base))
+    error = failure(service("exa", base))
     assert error.outcome == "rejected" and "EXA_BASE_URL" in error.remedy
 
 

@@ -12,6 +12,7 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance as ACCEPT
 
 from tests.support.web import Web
 
+UNTOLD = ("follow", "documents", "messages", "model", "columns")
 EXAMPLES = 8  # of each operation, good and bad ones
 OPERATIONS = [
     ("GET", "/api/health"),
@@ -20,6 +21,7 @@ OPERATIONS = [
     ("GET", "/metrics"),
     ("POST", "/api/research"),
     ("POST", "/api/research/stream"),
+    ("POST", "/api/plan"),
     ("POST", "/api/check"),
     ("POST", "/api/check/stream"),
     ("POST", "/api/documents"),
@@ -35,6 +37,21 @@ OPERATIONS = [
     ("POST", "/api/runs/{name}/follow"),
     ("GET", "/api/runs/{name}/events"),
     ("GET", "/api/runs/{name}/answer"),
+    ("POST", "/api/runs/{name}/say"),
+    ("GET", "/api/runs/{name}/export"),
+    ("PATCH", "/api/runs/{name}"),
+    ("GET", "/api/watches"),
+    ("GET", "/api/watches/{name}"),
+    ("PATCH", "/api/watches/{name}"),
+    ("DELETE", "/api/watches/{name}"),
+    ("GET", "/api/tables"),
+    ("POST", "/api/tables"),
+    ("GET", "/api/tables/{name}"),
+    ("PATCH", "/api/tables/{name}"),
+    ("DELETE", "/api/tables/{name}"),
+    ("POST", "/api/tables/{name}/cancel"),
+    ("GET", "/api/tables/{name}/events"),
+    ("GET", "/api/tables/{name}/file"),
 ]
 
 
@@ -50,13 +67,15 @@ def takes_something(operation: Any) -> bool:
 def is_untold(body: Any) -> bool:
     """Whether OpenAPI cannot tell if it is taken.
 
-    That is a question with blank ends, slots' schema, a report, which needs sentences, names of
-    runs and documents, and a conversation, which needs a question and a model that there is.
+    That is a question with blank ends, slots' schema, a plan, whose sections have an order, a
+    report, which needs sentences, names of runs, documents and columns, and a conversation, which
+    needs a question and a model that there is.
     """
     given = body if isinstance(body, dict) else {}
     question = str(given.get("question", ""))
-    has_unknown = any(given.get(name) for name in ("follow", "documents", "messages", "model"))
-    has_unknown |= given.get("slots_schema") is not None or "report" in given
+    has_unknown = any(given.get(name) for name in UNTOLD)
+    has_unknown |= any(given.get(name) is not None for name in ("slots_schema", "plan"))
+    has_unknown |= "report" in given
     return has_unknown or question != question.strip()
 
 

@@ -12,6 +12,7 @@ from agent.settings import parse_settings
 from tests.support.web import Web, configure_from
 
 
+@pytest.mark.slow
 def test_every_example_of_the_demo_is_answered_without_a_model(tmp_path: Path) -> None:
     environment = {"RUNS_DIR": f"{tmp_path}/runs", "CACHE_DIR": f"{tmp_path}/cache"}
     with Web(configure_from(environment, offline=True)) as web:

@@ -118,6 +118,7 @@ def test_what_cannot_be_asked_is_an_error_object(
     assert error["type"] == "invalid_request_error" and error["param"] is None
 
 
+@pytest.mark.slow
 def test_refusals_of_the_server_are_error_objects_too(world: Services, tmp_path: Path) -> None:
     with Web(configure_from({"RUNS_DIR": str(tmp_path)})) as web:
         for stream in (True, False):
@@ -155,7 +156,7 @@ def test_each_model_is_a_way_to_research(web: Web) -> None:
     shapes = {}
     for name in ("research-quick", "research-report"):
         run = web.client.post(CHAT, json=say(TOPIC, model=name)).headers["x-run-id"]
-        path = web.runs.find_journal(run)
+        path = web.runs.library.find(run)
         assert path
         shapes[name] = read_journal(path).header["settings"]
     assert shapes["research-quick"]["max_rounds"] == 1
@@ -196,6 +197,7 @@ def test_of_answers_from_elsewhere_only_the_meaning_is_taken(
     assert read_journal(journal).header["parent"]["run"] == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stream", [True, False])
 def test_a_client_that_goes_away_stops_its_run(
     world: Services, tmp_path: Path, gate: threading.Event, stream: bool
@@ -248,7 +250,8 @@ def test_open_webui_shows_answer_quotes_and_progress(web: Web) -> None:
 
 @pytest.mark.slow
 def test_the_official_client_reads_all_of_it(web: Web) -> None:
-    openai = pytest.importorskip("openai")
+    import openai  # half a second
+
     client = openai.OpenAI(base_url=f"{web.base}/v1", api_key="any", max_retries=0)
     assert client.models.retrieve("research").id in [one.id for one in client.models.list()]
     body = say(TOPIC)

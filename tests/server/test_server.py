@@ -16,6 +16,7 @@ from typing import Any
 import httpx2
 import jsonschema
 import pytest
+import yaml
 
 from agent.answer import answer_schema
 from agent.errors import UsageError
@@ -38,6 +39,7 @@ def test_health_and_status(web: Web) -> None:
     assert web.client.get("/api/status").json() == {**told, **more}
 
 
+@pytest.mark.slow
 def test_an_answer_is_the_answer_object_with_report_and_question(web: Web) -> None:
     """Under one name from the door to the journal; and as a file."""
     headers = {"X-Request-ID": "monday-7"}
@@ -60,7 +62,11 @@ def test_an_answer_is_the_answer_object_with_report_and_question(web: Web) -> No
     jsonschema.validate(as_json.json(), answer_schema())
     text = web.client.get(f"{path}/answer", params={"format": "markdown"})
     assert text.headers["content-type"] == "text/markdown; charset=utf-8" and text.text == report
-    assert web.client.get(f"{path}/answer", params={"format": "exe"}).status_code == 422
+    as_yaml = web.client.get(f"{path}/answer", params={"format": "yaml"})
+    assert as_yaml.headers["content-disposition"].endswith('.yaml"')
+    assert yaml.safe_load(as_yaml.text) == as_json.json()
+    for refused in ({"format": "exe"}, {"format": "bibliography", "style": "../apa"}):
+        assert web.client.get(f"{path}/answer", params=refused).status_code == 422
 
 
 def test_frames_come_in_order_and_end_is_the_last(web: Web) -> None:
@@ -246,6 +252,7 @@ def assert_little(world: Services) -> None:
     assert world.search_queries in ([], [TOPIC])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("streams", [True, False])
 def test_a_client_that_goes_away_stops_spending(
     world: Services, tmp_path: Path, gate: threading.Event, streams: bool

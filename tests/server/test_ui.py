@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from agent.outside.recording import read_header
+from tests.support import watches
 from tests.support.browser import Browser, Tab
 from tests.support.services import ModelRequest, Raw, Reply, Services
 from tests.support.web import Web, configure_from, wait_until
@@ -127,7 +129,7 @@ def test_the_first_page_says_what_it_is_and_offers_what_works(page: Page) -> Non
     assert page.text("h1") == "Answers you can check"
     assert page.text("#model") == "gemini-3.8-flash · Google through SerpAPI"
     ways = page.tab.run("[...document.querySelectorAll('.ways strong')].map(e => e.textContent)")
-    assert ways == ["Quick answer", "Facts", "Report"] and "Default" not in page.text()
+    assert ways == ["Quick answer", "Facts", "Report", "Table"] and "Default" not in page.text()
     assert page.tab.run("document.querySelectorAll('#examples li').length") == 4
     quick = page.text("#price")
     assert "min, at most $" in quick
@@ -137,6 +139,7 @@ def test_the_first_page_says_what_it_is_and_offers_what_works(page: Page) -> Non
     assert page.shown("#slots")
 
 
+@pytest.mark.slow
 def test_an_example_is_asked_as_it_says(page: Page) -> None:
     one_hop().set_up(page.services)
     page.home()
@@ -239,7 +242,27 @@ def test_cancel_stops_the_run_and_says_what_is_kept(page: Page, gate: threading.
     assert live.id in page.tab.run("location.search")
     assert page.tab.run(f"{FOCUSED}.localName") == "h1"
     page.tab.click(".bar nav a")
-    assert page.tab.wait("document.querySelector('#earlier li').innerText.includes('Stopped by')")
+    assert page.tab.wait("document.querySelector('#earlier li')?.innerText.includes('Stopped by')")
+
+
+@pytest.mark.slow
+def test_a_run_is_told_what_to_change(page: Page, gate: threading.Event) -> None:
+    world = two_rounds()
+    reached = held(world.set_up(page.services), gate, "reflect")
+    page.home()
+    page.ask(world.topic)
+    assert reached.wait(60) and page.there(".on textarea")
+    page.tab.click(".on textarea")
+    page.tab.type(f"Only sources after 2023 {EVIL}")
+    page.tab.press("Enter")
+    assert page.tab.wait("document.querySelector('.said li') !== null")
+    assert page.text(".said") == f"You said: Only sources after 2023 {EVIL}"
+    assert page.tab.run("document.querySelector('.on textarea').value") == ""
+    gate.set()
+    assert page.tab.wait(ENDED) and EVIL in page.text(".said")
+    assert page.tab.run("document.querySelector('.on textarea').placeholder").startswith("Ask on")
+    answer = page.web.runs.find(page.web.runs.list_newest(1)[0].id).answer
+    assert answer.run.said == (f"Only sources after 2023 {EVIL}",)
 
 
 # --- the answer, and its quotes ------------------------------------------------------------------
@@ -304,6 +327,7 @@ def test_on_a_phone_the_quote_is_a_sheet_below_its_sentence(page: Page, height: 
     assert not page.shown(".quote") and page.tab.run(f"{FOCUSED}.className") == "marker"
 
 
+@pytest.mark.slow
 def test_a_long_question_leaves_room_for_its_answer(page: Page) -> None:
     one_hop().set_up(page.services)
     page.tab.set_viewport(390, 844)
@@ -315,6 +339,7 @@ def test_a_long_question_leaves_room_for_its_answer(page: Page) -> None:
     assert page.tab.run("document.querySelector('.run h1').tabIndex") == 0
 
 
+@pytest.mark.slow
 def test_sources_are_told_in_words_and_on_paper(page: Page) -> None:
     page.finish(one_hop())
     assert "1 cited, 1 read and not cited" in page.text(".sources")
@@ -376,11 +401,75 @@ def test_where_nothing_is_found_the_closest_words_and_what_to_try_are_told(page:
 @pytest.mark.slow
 def test_a_report_is_read_from_its_summary_on(page: Page) -> None:
     assert page.finish(report_world(), "report") == "Answered"
-    assert "The founder is Ada Lindqvist.1" in page.text(".answer")
-    assert "The facts" in page.text(".theme h2")
+    assert "In short, the founder is Ada Lindqvist.1" in page.text(".answer")
+    assert page.text(".theme h2") == report_world().topic  # the one section of a plan without any
     assert "there is no such page" in page.tab.run("document.querySelector('.noted').textContent")
     assert "Sources were not compared" in page.text(".checked")
     assert "Medium" not in page.text()  # a model's word for its own work
+
+
+# --- a plan first --------------------------------------------------------------------------------
+
+
+PLANNED = {
+    "sections": [
+        {"heading": "Founder", "questions": ["Who founded Velmora Works?"]},
+        {"heading": EVIL, "questions": []},
+        {"heading": "City", "questions": ["Where was the founder born?"], "after": [1]},
+    ],
+    "prioritized_sub_queries": [{"query": "founder of Velmora Works", "section": 1}],
+    "unclear": [{"question": "Which works?", "changes_plan": True}],
+}
+
+
+@pytest.mark.slow
+def test_a_plan_is_changed_by_keyboard_before_anything_is_searched(page: Page) -> None:
+    world, asked = report_world(), []
+    world.set_up(page.services)
+    think = page.services.think
+
+    def plan_or_think(request: ModelRequest) -> Reply:
+        asked.append(request.prompt)
+        return PLANNED if request.task == "plan" else think(request)
+
+    page.services.think = plan_or_think
+    tab, before = page.tab, len(page.services.search_queries)
+    page.home()
+    tab.run("document.querySelector('input[value=report]').click()")
+    assert not tab.run("document.querySelector('[name=plan]').checked")  # only if asked
+    tab.click("[name=plan]")
+    page.ask(world.topic, "report")
+    assert page.there("#view h1:focus") and page.text("#plan-sections") == "3 sections"
+    tab.click("#unclear-0")
+    tab.type("The pump works")
+    tab.press("Enter")
+    wait_until(lambda: "The pump works" in asked[-1])
+    assert tab.wait("document.querySelector('.sections') && !document.querySelector('#unclear-0')")
+    assert len(page.services.search_queries) == before
+    heads = "[...document.querySelectorAll('.sections input')].map(e => e.value)"
+    tab.run("document.querySelectorAll('.sections .up')[2].focus()")
+    tab.press("Enter")
+    assert tab.run(heads) == ["Founder", "City", EVIL]
+    assert tab.run(f"{FOCUSED}.className") == "up"
+    tab.run("document.querySelectorAll('.sections .plain')[2].focus()")
+    tab.press("Enter")
+    assert tab.run(f"{FOCUSED}.value") == "City"  # the row that stands there now
+    tab.run("document.querySelector('.sections input').select()")
+    tab.type("Who began it")
+    tab.call("Input.dispatchKeyEvent", type="keyDown", key="ArrowDown", modifiers=1)
+    assert tab.run(f"[{heads}, {FOCUSED}.value]") == [["City", "Who began it"], "Who began it"]
+    tab.run("document.querySelector('.planned > button').click()")
+    tab.type("What else")
+    page.there(".sections li:nth-child(3)")
+    tab.run("document.querySelector('#view button.main').click()")
+    assert tab.wait(ENDED)
+    live = page.web.runs.find(page.web.runs.list_newest(1)[0].id)
+    assert live and live.answer and live.answer.run and live.answer.run.journal
+    sections = read_header(Path(live.answer.run.journal)).settings["plan"]["sections"]
+    assert [one["heading"] for one in sections] == ["City", "Who began it", "What else"]
+    assert sections[0]["after"] == ["Who began it"]
+    tab.run("history.back()")
+    assert tab.wait("document.querySelector('#home').checkVisibility()")
 
 
 # --- a check -------------------------------------------------------------------------------------
@@ -431,6 +520,49 @@ def test_a_check_of_nothing_says_what_is_missing(page: Page) -> None:
     page.home("/?check")
     page.tab.run("document.getElementById('check').requestSubmit()")
     assert "Paste a report first" in page.text("#problem")
+
+
+# --- files to ask about --------------------------------------------------------------------------
+
+
+def drop(tab: Tab, **files: str) -> None:
+    """Drop files on the page: names, with `_` for the dot, and contents."""
+    made = ", ".join(
+        f"new File([{json.dumps(text)}], {json.dumps(name.replace('_', '.'))})"
+        for name, text in files.items()
+    )
+    tab.run(
+        f"const data = new DataTransfer(); for (const one of [{made}]) data.items.add(one);"
+        "document.body.dispatchEvent(new DragEvent('drop',"
+        " {dataTransfer: data, bubbles: true, cancelable: true}))"
+    )
+
+
+@pytest.mark.slow
+def test_files_that_are_dropped_are_asked_about(browser: Browser, tmp_path: Path) -> None:
+    environment = {"RUNS_DIR": f"{tmp_path}/runs", "CACHE_DIR": f"{tmp_path}/cache"}
+    served = configure_from(environment, offline=True, api_documents=True)
+    with Web(served) as web, browser.tab() as tab:
+        page = Page(tab, web, None)  # type: ignore[arg-type]
+        page.home()
+        drop(tab, bridge_md="The Velmora bridge was opened in 1931.", no_exe="MZ", more_md=EVIL)
+        assert tab.wait("document.querySelectorAll('#documents button').length === 2")
+        assert "bridge.md" in page.text("#documents")
+        assert "no.exe is of no type that is read" in page.text("#problem")
+        page.home()  # the tab still has them
+        tab.click("#documents li:last-child button")
+        assert tab.wait("document.querySelectorAll('#documents button').length === 1")
+        page.ask("When was the Velmora bridge opened?")
+        assert tab.wait(ENDED) and "1931" in page.text(".answer")
+        tab.run("document.querySelector('.on textarea').value = 'Was the Velmora bridge opened?'")
+        tab.run("document.querySelector('.on').requestSubmit()")
+        assert tab.wait("document.querySelectorAll('.run').length === 2") and tab.wait(ENDED)
+        assert "corpus:bridge.md" in str(web.runs.find(web.runs.list_newest(1)[0].id).answer)
+        for place in (".bar nav a", "#documents button"):  # the page may still scroll to the answer
+            tab.run(f"document.querySelector({json.dumps(place)}).click()")
+        assert tab.wait("document.getElementById('documents').hidden")
+        wait_until(lambda: not list((tmp_path / "cache/documents").glob("*")))
+        assert tab.foreign_requests() == []
 
 
 # --- asking on, and taking along -----------------------------------------------------------------
@@ -487,43 +619,145 @@ def test_an_answer_is_taken_along(page: Page, tmp_path: Path) -> None:
     assert len(saved) == 3 and not any("/runs/" in text for text in saved)
 
 
-# --- earlier questions ---------------------------------------------------------------------------
+# --- what is kept --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def kept(browser: Browser, tmp_path: Path) -> Iterator[Page]:
+    """A tab, and a server without a model that has only what its test puts there."""
+    environment = {"RUNS_DIR": f"{tmp_path}/runs", "CACHE_DIR": f"{tmp_path}/cache"}
+    served = configure_from(environment, offline=True)
+    with Web(served) as web, browser.tab(1280, 900) as tab:
+        yield Page(tab, web, None)  # type: ignore[arg-type]
+        assert tab.foreign_requests() == [] and tab.errors == []
 
 
 @pytest.mark.slow
-def test_earlier_questions_are_opened_searched_and_deleted(
-    browser: Browser, tmp_path: Path
-) -> None:
+def test_the_library_finds_renames_tags_exports_and_deletes(kept: Page, tmp_path: Path) -> None:
+    told = kept.web.ask()
+    [journal] = (tmp_path / "runs").glob("*.jsonl")
+    for n in range(31):
+        shutil.copy(journal, journal.with_name(f"{n}.jsonl"))
+    kept.web.ask("Who founded LEGO?")
+    watches.write_watch(tmp_path / "runs")
+    rows, tab = "document.querySelectorAll('#library .kept').length", kept.tab
+    kept.home("/?library")
+    assert tab.wait(f"{rows} === 11") and "No change since" in kept.text("#library")
+    tab.run("document.querySelector('#library section > button').click()")
+    assert tab.run(f"[{rows}, {FOCUSED}.localName]") == [34, "a"]
+    tab.click("#search")
+    tab.type("lego FOUNDED")
+    assert tab.wait(f"{rows} === 1") and "Who founded LEGO?" in kept.text("#library")
+    tab.click("#library summary")
+    tab.run("document.querySelector('#library .menu button').click()")
+    tab.type(EVIL)
+    tab.run("document.querySelector('.labels [name=tags]').value = 'toys, Denmark'")
+    tab.press("Enter")
+    assert tab.wait("document.querySelectorAll('.tags button').length === 2")
+    assert EVIL in kept.text("#library a") and tab.run(f"{FOCUSED}.localName") == "summary"
+    tab.run("document.getElementById('search').value = ''")
+    tab.run("document.querySelectorAll('.tags button')[1].click()")
+    assert tab.wait(f"{rows} === 1") and kept.text("#search") == ""
+    tab.call("Page.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path / "out"))
+    tab.run("document.querySelectorAll('#library .menu button')[1].click()")
+    wait_until(lambda: list((tmp_path / "out").glob("*.zip")))
+    remove = "document.querySelectorAll('#library .menu button')[2].click()"
+    tab.run(remove)
+    assert tab.run(f"{FOCUSED}.textContent") == "Undo"
+    assert len(kept.web.runs.list_newest(99)) == 33
+    tab.press("Enter")
+    assert tab.run(f"{FOCUSED}.localName") == "a"
+    tab.run(remove)
+    tab.open(f"{kept.web.base}/?run={told.headers['x-run-id']}")  # leaving the page ends the wait
+    wait_until(lambda: len(kept.web.runs.list_newest(99)) == 32)
+    assert len(list((tmp_path / "runs").glob("*.jsonl"))) == 32 and tab.wait(ENDED)
+
+
+@pytest.mark.slow
+def test_the_history_of_a_watch_is_a_plot_with_its_sources(kept: Page, tmp_path: Path) -> None:
+    name = watches.write_watch(tmp_path / "runs")
+    kept.home(f"/?watch={name}")
+    assert kept.there("#view h1:focus") and "Changed" in kept.text(".state")
+    said = kept.tab.run("[...document.querySelectorAll('.plot svg')].map(e => e.ariaLabel)")
+    assert len(said) == 2 and said[0].startswith("Fare over time: 46 since Jun 2, 2026")
+    steps = kept.tab.run("document.querySelector('.plot path').getAttribute('d')")
+    assert steps.count("V") == 2 and "NaN" not in steps
+    assert kept.text(".lanes") == "52\n46"
+    newest = kept.text("#view tbody tr")
+    assert newest.startswith("52") and watches.SAID in newest
+    assert kept.tab.run("document.querySelector('#view td a').rel") == "noopener noreferrer"
+    kept.tab.set_viewport(360, 780)
+    kept.tab.settle()
+    assert kept.tab.run("document.documentElement.scrollWidth") == 360
+    kept.tab.open(f"{kept.web.base}/?watch=fedcba9876543210")
+    assert kept.tab.wait("document.querySelector('#problem').innerText.includes('no such watch')")
+    kept.tab.errors.clear()  # the browser tells of the response
+
+
+@pytest.mark.slow
+def test_numbers_over_time_are_a_plot_with_its_table(browser: Browser, tmp_path: Path) -> None:
+    lived = {"1950": "1,203", "1980": "2,410", "2010": "3,017"}
+    told = " ".join(f"The population of Holm was {n} in {year}." for year, n in lived.items())
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "corpus" / "holm.md").write_text(f"# Holm\n\n{told}\n", "utf-8")
     environment = {"RUNS_DIR": f"{tmp_path}/runs", "CACHE_DIR": f"{tmp_path}/cache"}
-    with Web(configure_from(environment, offline=True)) as other, browser.tab() as tab:
-        page = Page(tab, other, None)  # type: ignore[arg-type]
-        told = other.ask()
-        [journal] = (tmp_path / "runs").iterdir()
-        for n in range(31):
-            shutil.copy(journal, journal.with_name(f"{n}.jsonl"))
-        other.ask("Who founded LEGO?")
-        rows = "document.querySelectorAll('#earlier .earlier').length"
-        tab.open(other.base)
-        assert tab.wait(f"{rows} === 10")
-        tab.run("[...document.querySelectorAll('#earlier button')].at(-1).click()")
-        assert tab.run(f"[{rows}, {FOCUSED}.localName]") == [33, "a"]
-        tab.click("#search")
-        tab.type("lego FOUNDED")
-        assert tab.wait(f"{rows} === 1") and "Who founded LEGO?" in page.text("#earlier")
-        tab.run("document.querySelector('.delete').click()")
-        assert tab.run(f"{FOCUSED}.textContent") == "Undo" and len(other.runs.list_newest(99)) == 33
-        tab.press("Enter")
-        assert tab.run(f"{FOCUSED}.localName") == "a"
-        tab.run("document.querySelector('.delete').click()")
-        tab.open(f"{other.base}/?run={told.headers['x-run-id']}")  # leaving the page ends the wait
-        wait_until(lambda: len(other.runs.list_newest(99)) == 32)
-        assert len(list((tmp_path / "runs").iterdir())) == 32
-        assert tab.wait(ENDED) and tab.errors == []
+    served = configure_from(environment, offline=True, corpus=f"{tmp_path}/corpus")
+    with Web(served) as web, browser.tab(1280, 900) as tab:
+        run = web.ask("What was the population of Holm in 1950, 1980 and 2010?")
+        assert len(run.json()["series"][0]["points"]) == 3
+        tab.open(f"{web.base}/?run={run.headers['x-run-id']}")
+        assert tab.wait("document.querySelector('.series svg') !== null")
+        label = tab.run("document.querySelector('.series svg').ariaLabel")
+        assert label.endswith("over time: 1950: 1,203; 1980: 2,410; 2010: 3,017")
+        assert tab.run("document.querySelector('.series .lanes').innerText") == "3,017\n1,203"
+        line = tab.run("document.querySelector('.series path').getAttribute('d')")
+        assert line.count("L") == 2 and "NaN" not in line
+        rows = tab.run("[...document.querySelectorAll('.series tr')].map(e => e.innerText)")
+        assert [row.split("\t") for row in rows] == [list(pair) for pair in lived.items()]
+        assert tab.foreign_requests() == [] and tab.errors == []
+
+
+@pytest.mark.slow
+def test_a_table_fills_is_sorted_and_shows_the_words_of_a_cell(kept: Page, tmp_path: Path) -> None:
+    tab = kept.tab
+    kept.home()
+    kept.ask("world cups", "table")
+    assert "Name the columns first" in kept.text("#problem")
+    tab.run("document.getElementById('columns').value = 'winner; year:integer'")
+    cups = "2014 FIFA World Cup", "2022 FIFA World Cup", "2018 FIFA World Cup"
+    given = json.dumps("\n".join(cups))
+    tab.run(f"document.getElementById('names').value = {given}")
+    kept.ask("world cups", "table")
+    assert tab.wait("document.querySelector('#view .state strong.warn') !== null")
+    assert kept.text("#view .state").split("\n")[0].startswith("3 rows")
+    names = "[...document.querySelectorAll('#view tbody th')].map(e => e.textContent)"
+    assert tab.run(names) == list(cups)
+    sort = "document.querySelectorAll('#view thead button')"
+    tab.run(f"{sort}[1].click()")
+    assert tab.run(names) == [cups[1], cups[2], cups[0]]  # Argentina, France, Germany
+    tab.run(f"{sort}[1].click()")
+    assert tab.run(f"[{names}, document.querySelector('[aria-sort]').ariaSort]") == [
+        [cups[0], cups[2], cups[1]],
+        "descending",
+    ]
+    tab.run("document.querySelector('button.value').click()")
+    assert "Germany beat Argentina" in kept.text(".quote blockquote")
+    tab.press("Escape")
+    assert not kept.shown(".quote")
+    tab.run("document.querySelector('button.value.quiet').click()")
+    assert "do not say it" in kept.text(".quote")
+    tab.call("Page.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path / "out"))
+    for n, suffix in enumerate(("csv", "xlsx", "html", "json")):
+        tab.run(f"document.querySelectorAll('#view .tools button')[{n}].click()")
+        wait_until(lambda suffix=suffix: list((tmp_path / "out").glob(f"*.{suffix}")))
+    tab.click(".bar nav a:last-child")
+    assert tab.wait("document.querySelector('#library')?.innerText.includes('3 rows')")
 
 
 # --- what can go wrong ---------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_what_others_write_is_text(page: Page) -> None:
     """Of the question, pages, their titles and addresses, quotes, slots and errors."""
     winner = f"Ada {EVIL}"
@@ -684,44 +918,77 @@ def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
     return (folder / "node_modules/axe-core/axe.min.js").read_text("utf-8")
 
 
+def look(page: Page, axe: str, state: str) -> None:
+    """Axe finds no fault and nothing is too wide: on a desk in light, on a phone in dark."""
+    for width, dark in ((1280, False), (360, True)):
+        page.tab.set_viewport(width, 900, dark=dark, motion=False)
+        page.tab.settle()
+        told = "axe.run().then(done => done.violations.map(v => [v.id, v.nodes[0].html]))"
+        found = page.tab.run(f"window.axe ?? eval({json.dumps(axe)}); {told}")
+        assert found == [], (state, width, dark)
+        assert page.tab.run("document.documentElement.scrollWidth") <= width, (state, width)
+    page.tab.set_viewport(1280, 900, motion=False)
+
+
+@pytest.mark.slow
+def test_axe_finds_no_fault_in_what_is_kept(kept: Page, axe: str, tmp_path: Path) -> None:
+    tab = kept.tab
+    kept.home("/?library")
+    assert tab.wait("document.querySelector('#library').innerText.includes('Nothing is kept')")
+    look(kept, axe, "an empty library")
+    name = watches.write_watch(tmp_path / "runs", problem="The run failed.")
+    run = kept.web.ask().headers["x-run-id"]
+    kept.web.client.patch(f"/api/runs/{run}", json={"title": EVIL, "tags": [EVIL, "b"]})
+    body = {"topic": "cups", "columns": ["winner", "year"], "names": ["2022 FIFA World Cup"]}
+    table = kept.web.client.post("/api/tables", json=body).json()["id"]
+    kept.home(f"/?table={table}")
+    assert tab.wait("document.querySelector('#view .state :is(.ok, .warn)') !== null")
+    tab.run("document.querySelector('button.value').click()")
+    look(kept, axe, "a table")
+    kept.home("/?library")
+    assert tab.wait("document.querySelectorAll('#library section').length === 3")
+    tab.run("document.querySelector('#library .menu').open = true")
+    look(kept, axe, "the library")
+    tab.run("document.querySelector('#library .menu button').click()")
+    look(kept, axe, "names and tags")
+    kept.home(f"/?watch={name}")
+    assert kept.there(".plot")
+    look(kept, axe, "a watch")
+    kept.home()
+    tab.run("document.querySelector('input[value=table]').click()")
+    look(kept, axe, "the form of a table")
+    tab.run("document.querySelector('input[value=report]').click()")
+    tab.run("document.querySelector('[name=plan]').checked = true")
+    kept.ask("How do HPA and KEDA differ?", "report")
+    assert kept.there(".sections")
+    look(kept, axe, "a plan")
+
+
 @pytest.mark.slow
 def test_axe_finds_no_fault(page: Page, axe: str, gate: threading.Event) -> None:
-    """In each state, on a desk in light and on a phone in dark."""
-    found = {}
-
-    def look(state: str) -> None:
-        for width, dark in ((1280, False), (390, True)):
-            page.tab.set_viewport(width, 900, dark=dark, motion=False)
-            page.tab.settle()
-            told = "axe.run().then(done => done.violations.map(v => [v.id, v.nodes[0].html]))"
-            found[state, width, dark] = page.tab.run(
-                f"window.axe ?? eval({json.dumps(axe)}); {told}"
-            )
-        page.tab.set_viewport(1280, 900, motion=False)
-
+    """In each state of a run."""
     page.home()
     page.tab.run("document.querySelector('.more').open = true")
-    look("nothing")
+    look(page, axe, "nothing")
     world = report_world()
-    reached = held(world.set_up(page.services), gate, "draft")
+    reached = held(world.set_up(page.services), gate, "section")
     page.ask(world.topic, "report")
     assert reached.wait(60) and page.there(".pages li")
-    look("running")
+    look(page, axe, "running")
     gate.set()
     assert page.tab.wait(ENDED) == "Answered"
     page.tab.run("document.querySelectorAll('details').forEach(one => { one.open = true; })")
     page.tab.run("document.querySelector('.marker').click()")
-    look("report")
+    look(page, axe, "report")
     page.finish(conflict())
-    look("disagreement")
+    look(page, axe, "disagreement")
     page.finish(insufficient())
-    look("not found")
+    look(page, axe, "not found")
     check(page, PASTED)
     page.tab.run("document.querySelectorAll('details').forEach(one => { one.open = true; })")
-    look("check")
+    look(page, axe, "check")
     page.services.fault = lambda: Raw(403, '{"error": {"code": 403, "message": "no"}}')
     page.home()
     page.ask("Why does all of this fail?")
     assert page.tab.wait("document.querySelector('.state .bad') !== null")
-    look("error")
-    assert found == dict.fromkeys(found, [])
+    look(page, axe, "error")

@@ -139,6 +139,7 @@ def chat(world: Services, folder: Path, lines: list[str], *arguments: str) -> tu
     return process.returncode, out, err
 
 
+@pytest.mark.slow
 def test_lines_are_questions_that_follow_one_another(world: Services, tmp_path: Path) -> None:
     status, out, err = chat(world, tmp_path, [PARENT, "", FOLLOW_UP, ":sources", ":what", ":quit"])
     assert status == 0
@@ -170,6 +171,7 @@ def test_what_a_chat_cannot_begin_with(world: Services, tmp_path: Path) -> None:
     assert not world.model_requests
 
 
+@pytest.mark.slow
 def test_an_interrupt_stops_the_answer_and_not_the_chat(world: Services, tmp_path: Path) -> None:
     think, reached, go_on = world.think, threading.Event(), threading.Event()
 
@@ -220,3 +222,19 @@ class Screen:
         """Wait until a text is shown, and look no more at what is before its end."""
         wait_until(lambda: text in self._text, 30)
         self._text = self._text.partition(text)[2]
+
+
+def test_a_server_waits_until_each_end_is_told(tmp_path: Path) -> None:
+    """A run that is over is not done: its line in the log may still be on its way."""
+    settings = configure_from({"RUNS_DIR": str(tmp_path)}, offline=True)({})
+    is_over, may_tell = threading.Event(), threading.Event()
+
+    def tell(_: object) -> None:
+        is_over.set()
+        may_tell.wait(60)
+
+    runs = Runs(settings, tell)
+    runs.begin("Who founded LEGO?", settings)
+    assert is_over.wait(60) and runs.load == (0, 0) and not runs.wait(0)
+    may_tell.set()
+    assert runs.wait(60)

@@ -24,6 +24,7 @@ from agent.settings import (
     OWN_PREFIX,
     RISKS,
     Settings,
+    Variable,
     full_name,
     make_settings,
     parse_settings,
@@ -249,7 +250,9 @@ def test_every_risk_is_refused_beside_a_key(field: str, folder: Path) -> None:
 def test_every_address_path_and_switch_of_security_is_among_the_risks() -> None:
     """A new setting of this kind has to be decided on."""
     fields = Settings.model_fields
-    kinds = {name for name in fields if name.endswith(("_url", "_dir", "_file", "_endpoint"))}
+    kinds = {
+        name for name in fields if name.endswith(("_url", "_dir", "_file", "_endpoint", "_webhook"))
+    }
     words = ("proxy", "private", "hosts", "vertexai", "project", "servers")
     kinds |= {name for name in fields if any(word in name for word in words)}
     assert kinds - USER_FIELDS == {field for field in RISKS if field in fields}
@@ -361,3 +364,15 @@ def test_names_of_our_own_have_one_prefix_and_go_without_it_too() -> None:
 def test_a_file_does_not_take_back_what_the_shell_says_by_the_old_name(folder: Path) -> None:
     write_env(folder / ".env", "RESEARCH_AGENT_MAX_USD=9")
     assert settings_of(folder, {"AGENT_MAX_USD": "1"}).max_usd == 1
+
+
+def test_a_token_of_github_is_a_key_where_github_is_asked(tmp_path: Path) -> None:
+    """Else it is in the shell for other programs; no folder can have it sent elsewhere."""
+    shell = {"GITHUB_TOKEN": Variable("ghp_1", "shell")}
+    searx = {"SEARXNG_URL": Variable("http://own.example", "folder")}
+    assert make_settings({**shell, **searx}, tmp_path).searxng_url == "http://own.example"
+    evil = {"GITHUB_BASE_URL": Variable("http://evil.example", "folder")}
+    asked = {"SEARCH_PROVIDERS": Variable("wikipedia,github_issues", "folder")}
+    for more in (evil, searx | asked):
+        with pytest.raises(NotConfigured, match="beside a key from elsewhere: GITHUB_TOKEN"):
+            make_settings({**shell, **more}, tmp_path)

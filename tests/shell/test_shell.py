@@ -50,6 +50,7 @@ def run(
     return subprocess.run([sys.executable, *arguments], cwd=folder, env=environment, **pipes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", [["agent.audit"], ["agent.batch"], ["agent.evaluate", "no.json"]])
 def test_a_reader_that_has_gone_ends_a_command_quietly(wrong: list[str], tmp_path: Path) -> None:
     read, write = os.pipe()
@@ -63,7 +64,8 @@ def test_a_reader_that_has_gone_ends_a_command_quietly(wrong: list[str], tmp_pat
 def test_a_missing_extra_is_told_with_remedy(door: str, module: str, tmp_path: Path) -> None:
     code = (
         f"import sys; sys.modules[{module!r}] = None; sys.argv = ['x']; "
-        f"from agent.{door}.__main__ import main; main()"
+        f"from agent import shell; from agent.{door}.__main__ import command; "
+        "shell.run_and_exit(command)"
     )
     done = run(tmp_path, "-c", code)
     extra = door.removesuffix("_server")

@@ -169,6 +169,7 @@ TAMPERED: list[tuple[str, Callable[[Json], Any]]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_tampering_with_slots_or_data_is_told_where(world: Services, settings: Settings) -> None:
     _, _, shown = run_audited(settings.model_copy(update={"slots_schema": SCHEMA}))
     for where, tamper in TAMPERED:
@@ -177,6 +178,7 @@ def test_tampering_with_slots_or_data_is_told_where(world: Services, settings: S
         assert where in [fault["where"] for fault in audit_answer(changed)["failures"]], where
 
 
+@pytest.mark.slow
 def test_offline_the_demo_fills_a_schema(tmp_path: Path) -> None:
     day = {"type": "string", "format": "date", "description": "day of the final"}
     goals, words = SCHEMA["properties"]["goalscorers"], {"type": "string"}

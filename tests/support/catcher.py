@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import socketserver
-import threading
 from contextlib import suppress
 
+from tests.support.loopback import Loopback
 
-class Catcher:
+
+class Catcher(Loopback):
     """Keeps the first bytes of each connection, of any protocol; use it as a context manager.
 
     `location`: where each request is redirected to; "" closes the connection.
@@ -25,17 +26,7 @@ class Catcher:
                     if location:
                         self.request.sendall(reply.encode())
 
-        self._server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self.host = f"127.0.0.1:{self._server.server_address[1]}"
-
-    def __enter__(self) -> Catcher:
-        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        super().__init__(Handler, socketserver.ThreadingTCPServer)
 
     @property
     def text(self) -> str:

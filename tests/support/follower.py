@@ -53,7 +53,7 @@ class Follower:
             return self._understand(topic, shown_earlier(asked.prompt)[0][0])
         slots = next(slots for question, slots in ASKED.items() if topic.startswith(question[:-1]))
         facts, more = [FACTS[slot] for slot in slots], {"city": SEARCHED}
-        if asked.task in ("plan", "gather", "gaps", "draft"):
+        if asked.task in ("plan", "gather", "section", "summary"):
             return Reporter(facts, [topic], more)(asked)
         if asked.task == "decide":
             return self._decide(asked, facts)

@@ -15,8 +15,8 @@ FILE = ROOT / "docs" / "licences.md"
 
 #: Licences that ask for no more than their notice.
 PERMISSIVE = frozenset(
-    "0BSD Apache-2.0 BSD-2-Clause BSD-3-Clause CC0-1.0 CNRI-Python MIT MIT-0 MIT-CMU PSF-2.0 "
-    "Zlib".split()
+    "0BSD Apache-2.0 BSD-2-Clause BSD-2-Clause-Views BSD-3-Clause CC0-1.0 CNRI-Python MIT MIT-0 "
+    "MIT-CMU PSF-2.0 Zlib".split()
 )
 #: Packages of another licence -> the licence under which they are used, and why that is well.
 EXCEPTIONS = {

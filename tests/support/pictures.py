@@ -3,7 +3,7 @@
     python -m tests.support.pictures FOLDER [STATE ...]
 
 Each state is a whole run against services on loopback, whose sites and pages are invented, in a
-real browser: at 1280, 768 and 390 pixels, light and dark.
+real browser: at 1280, 768 and 360 pixels, light and dark.
 """
 
 from __future__ import annotations
@@ -19,10 +19,14 @@ from typing import NamedTuple
 
 from tests.support.browser import Browser, Tab, find_chromium
 from tests.support.services import ModelRequest, Raw, Reply, Services
-from tests.support.web import Web, configure_from
+from tests.support.watches import write_watch
+from tests.support.web import Web, configure_from, wait_until
 
-STATES = ("running", "answered", "disagreement", "insufficient", "report", "check", "empty")
-SIZES = {1280: 900, 768: 1024, 390: 844}
+STATES = (
+    "running", "answered", "disagreement", "insufficient", "report", "check", "empty",
+    "files", "plan", "library", "watch", "table",
+)  # fmt: skip
+SIZES = {1280: 900, 768: 1024, 360: 780}
 ENDED = "document.querySelector('.state strong:not(.live)')?.textContent"
 #: The pages of all worlds: address, date, title and text. They are read from a corpus.
 ALMANAC, CITIES = "https://worldalmanac.example/games", "https://olympic-studies.example/cities"
@@ -170,11 +174,23 @@ council said [4]. Members may read the figures [5]. Most visitors liked the open
 """
 
 
-def ask(tab: Tab, base: str, question: str, *, way: str = "quick") -> None:
+PLAN: Reply = {
+    "sections": [
+        {"heading": "The ships compared", "questions": ["In service since?", "Which battery?"]},
+        {"heading": "What it costs", "questions": ["What is the price against diesel?"]},
+        {"heading": "What is disputed", "questions": ["What is saved?"], "after": [1, 2]},
+    ],
+    "prioritized_sub_queries": [{"query": "battery ferry cost", "section": 2}],
+    "unclear": [{"question": "Do ships to Germany count?", "changes_plan": True}],
+}
+
+
+def ask(tab: Tab, base: str, question: str, *, way: str = "quick", plan: bool = False) -> None:
     """Open the page and ask."""
     tab.open(base)
     tab.wait("document.querySelector('#order').options.length")
     tab.run(f"document.querySelector('input[value={way}]').click()")
+    tab.run(f"document.querySelector('[name=plan]').checked = {json.dumps(plan)}")
     tab.run(f"document.getElementById('question').value = {json.dumps(question)}")
     tab.run("document.getElementById('ask').requestSubmit()")
 
@@ -189,8 +205,13 @@ class Studio:
         pages.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
         environment = services.environment(work, CACHE_TTL="0", SEARCH_PROVIDERS="serpapi,corpus")
         self.web = Web(configure_from(environment, corpus=pages))
-        folders = {"RUNS_DIR": str(work / "offline"), "CACHE_DIR": str(work / "cache")}
-        self.offline = Web(configure_from(folders, offline=True))
+        self.work = work
+        folders = self.folders("offline")
+        self.offline = Web(configure_from(folders, offline=True, api_documents=True))
+
+    def folders(self, name: str) -> dict[str, str]:
+        """The environment of a server without a model, with runs of its own."""
+        return {"RUNS_DIR": str(self.work / name), "CACHE_DIR": str(self.work / "cache")}
 
     def shoot(self, name: str, prepare: Callable[[Tab], None], *, whole: bool = True) -> None:
         """A state at each size, light and dark; `whole`: in a window as high as the page."""
@@ -283,6 +304,121 @@ class Studio:
             tab.wait("document.querySelector('#checking:not([hidden])') !== null")
 
         self.shoot("check-empty", empty)
+
+    def files(self) -> None:
+        """Files that were dropped, one of them on its way."""
+        drop = """const data = new DataTransfer();
+          data.items.add(new File(['The fare is 52.'], 'Fares of the ferry 2026.md'));
+          data.items.add(new File(['name,fare\\nLina,52'], 'lines.csv'));
+          document.dispatchEvent(new DragEvent('drop', {dataTransfer: data, cancelable: true}))"""
+
+        def prepare(tab: Tab) -> None:
+            tab.open(self.offline.base)
+            tab.wait("document.querySelector('#order').options.length")
+            tab.run(drop)
+            assert tab.wait("document.querySelectorAll('#documents button').length === 2")
+
+        self.shoot("files", prepare)
+
+    def plan(self) -> None:
+        """The plan of a report, before it starts."""
+        self.services.think = lambda asked: PLAN
+
+        def prepare(tab: Tab) -> None:
+            ask(tab, self.web.base, "What have battery ferries shown?", way="report", plan=True)
+            assert tab.wait("document.querySelector('.sections') !== null"), tab.errors
+
+        self.shoot("plan", prepare)
+
+    def library(self) -> None:
+        """What is kept: nothing, while it is looked for, and some of each kind."""
+
+        def look(base: str, path: str = "/?library") -> Callable[[Tab], None]:
+            def prepare(tab: Tab) -> None:
+                tab.open(base + path)
+                assert tab.wait(
+                    "document.querySelector('#library section, #library div p') !== null"
+                )
+
+            return prepare
+
+        with Web(configure_from(self.folders("none"), offline=True)) as none:
+            self.shoot("library-empty", look(none.base))
+        name = self.offline.ask(GAMES_QUESTION).headers["x-run-id"]
+        labels = {"title": "Hosts of the Games", "tags": ["sport", "cities"]}
+        self.offline.client.patch(f"/api/runs/{name}", json=labels)
+        write_watch(self.work / "offline")
+        self._table(["2014 FIFA World Cup"])
+        self.shoot("library", look(self.offline.base))
+
+        def edit(tab: Tab) -> None:
+            look(self.offline.base)(tab)
+            tab.run("document.querySelector('#library .menu button').click()")
+
+        self.shoot("library-edit", edit)
+
+    def watch(self) -> None:
+        """A watch, and one whose last run did not count."""
+        for name, problem in (("watch", ""), ("watch-failed", "The run failed: no answer.")):
+            kept = write_watch(self.work / "offline", problem=problem)
+
+            def prepare(tab: Tab, kept: str = kept) -> None:
+                tab.open(f"{self.offline.base}/?watch={kept}")
+                assert tab.wait("document.querySelector('.plot') !== null")
+
+            self.shoot(name, prepare)
+
+    def table(self) -> None:
+        """A table: its form, while it is fetched, while it fills, done, stopped, failed."""
+
+        def form(tab: Tab) -> None:
+            tab.open(self.offline.base)
+            tab.wait("document.querySelector('#order').options.length")
+            tab.run("document.querySelector('input[value=table]').click()")
+
+        self.shoot("table-empty", form)
+        cups = [f"{year} FIFA World Cup" for year in (2014, 2018, 2022)]
+        for name, asked in (("table", cups), ("table-failed", [])):
+            self.shoot(name, self._opened(self.offline, self._table(asked)), whole=False)
+
+        def fetched(tab: Tab) -> None:
+            form(tab)
+            slow = {"latency": 20_000, "downloadThroughput": -1, "uploadThroughput": -1}
+            tab.call("Network.emulateNetworkConditions", offline=False, **slow)
+            tab.run(f"history.pushState(null, '', '/?table={self._table(cups)}')")
+            tab.run("dispatchEvent(new PopStateEvent('popstate'))")
+
+        self.shoot("table-loading", fetched)
+        question, gate = GAMES.set_up(self.services), threading.Event()
+
+        def wait(asked: ModelRequest) -> Reply:
+            if "Ghent" in asked.prompt:
+                gate.wait(60)
+            return GAMES.think(asked)
+
+        self.services.think = wait
+        body = {"topic": question, "columns": ["twice"], "names": ["Athens", "Ghent"]}
+        name = self.web.client.post("/api/tables", json=body).json()["id"]
+        self.shoot("table-running", self._opened(self.web, name))
+        self.web.client.post(f"/api/tables/{name}/cancel")
+        gate.set()
+        self.shoot("table-stopped", self._opened(self.web, name))
+
+    def _table(self, names: list[str]) -> str:
+        """A table without a model that has ended; returns its name."""
+        body = {"topic": "World cups", "columns": ["winner", "year:integer"], "names": names}
+        path = f"/api/tables/{self.offline.client.post('/api/tables', json=body).json()['id']}"
+        wait_until(lambda: self.offline.client.get(path).json()["state"] != "running")
+        return path.rsplit("/", 1)[1]
+
+    def _opened(self, web: Web, table: str) -> Callable[[Tab], None]:
+        def prepare(tab: Tab) -> None:
+            tab.open(f"{web.base}/?table={table}")
+            assert tab.wait("document.querySelector('#view .state strong') !== null")
+            tab.wait("document.querySelector('button.value') !== null", 2)
+            tab.run("document.querySelector('button.value')?.click()")
+
+        return prepare
 
     def _ended(self, name: str, base: str, question: str, way: str = "quick") -> str:
         """A run that ended, as its link shows it; returns its address."""

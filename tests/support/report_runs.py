@@ -23,8 +23,9 @@ from tests.support.worlds import World, report_world, run_to_end
 TOPIC = "In which city was the founder of Velmora Works born?"
 FIRM, BORN = "velmora-works-founder-city", "velmora-works-founder-born"
 GATHER = ["gather"] * 3  # a round of the scripted model: search, read, done
-STAGES = ["plan", *GATHER, "gaps", *GATHER, "draft", "verify"]
-ONE_ROUND = ["plan", *GATHER, "gaps", "draft", "verify"]
+WRITING = ["section", "verify", "summary", "verify"]
+STAGES = ["plan", *GATHER, "reflect", *GATHER, "reflect", *WRITING]
+ONE_ROUND = ["plan", *GATHER, "reflect", *WRITING]
 
 
 def serve_report_world(services: Services) -> Services:

@@ -1,7 +1,7 @@
 """A scripted model that researches with tools and knows its prompt alone.
 
-It searches the queries of its prompt, reads every page of the results, and ends. It drafts what
-the sources of its prompt state.
+It searches the queries of its prompt, reads every page of the results, and ends. It writes what the
+sources of its prompt state.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ class Reporter:
         return {
             "plan": self.plan,
             "gather": self.gather,
-            "gaps": self.gaps,
-            "draft": self.draft,
+            "section": self.write,
+            "summary": self.sum_up,
             "verify": Thinker(self._facts, []),
-            "reflect": Thinker(self._facts, []),
+            "reflect": Thinker(self._facts, [], self._follow),
         }[asked.task](asked)
 
     def plan(self, asked: ModelRequest) -> dict[str, Any]:
@@ -75,13 +75,7 @@ class Reporter:
         found = [url for told in asked.results[0] for url in hit_urls(told)]
         return {"calls": fetch_calls(*dict.fromkeys(found))}
 
-    def gaps(self, asked: ModelRequest) -> dict[str, Any]:
-        shown = source_ids(asked.prompt)
-        missing = [fact.slot for fact in self._facts if not find_sentence(fact.said, shown)[0]]
-        follow = [self._follow[slot] for slot in missing if slot in self._follow]
-        return {"gaps": [f"the {slot}" for slot in missing], "follow_up_queries": follow}
-
-    def draft(self, asked: ModelRequest) -> dict[str, Any]:
+    def write(self, asked: ModelRequest) -> dict[str, Any]:
         shown = source_ids(asked.prompt)
         told = [
             {
@@ -92,11 +86,12 @@ class Reporter:
             for n, quote in [find_sentence(fact.said, shown)]
             if n
         ]
-        return {
-            "title": "What was found",
-            "summary": told[:3],
-            "themes": [{"heading": "The facts", "sentences": told}] if told else [],
-            "conflicts": [],
-            "confidence": "Medium",
-            "rationale": "Few sources.",
-        }
+        return {"sentences": told}
+
+    def sum_up(self, asked: ModelRequest) -> dict[str, Any]:
+        """A sentence for each of the first three sentences of the report."""
+        rows = re.findall(r"^(\d+)\. The (.*)$", asked.prompt, re.M)[:3]
+        told = [
+            {"text": f"In short, the {html.unescape(text)}", "of": [int(n)]} for n, text in rows
+        ]
+        return {"title": "What was found", "summary": told}

@@ -198,7 +198,5 @@ def world_cup_answer(topic: str = TOPIC) -> Answer:
             Section(heading="بالعربية", claims=run.claims([cited(beaten, 6), cited(where, 6)])),
         ),
         conflicts=run.claims([conflict]),
-        confidence="High",
-        rationale="Two independent pages agree on the winner [1][2]; only the crowd is disputed.",
     )
     return run.build_answer(summary, report)

@@ -7,10 +7,11 @@ import re
 import threading
 from collections.abc import Iterator
 from html import escape
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from tests.support.loopback import Loopback
 from tests.support.office_files import pdf, shown
 
 DRUGS = (
@@ -100,7 +101,7 @@ def _words(text: str) -> set[str]:
     return set(re.findall(r"\w+", text.casefold()))
 
 
-class ScholarWorld:
+class ScholarWorld(Loopback):
     """A server of all services; `faults` are statuses by service, `asked` what was asked."""
 
     def __init__(self, papers: list[Paper] = PAPERS) -> None:
@@ -108,17 +109,7 @@ class ScholarWorld:
         self.faults: dict[str, int] = {}
         self.asked: list[tuple[str, dict[str, str], dict[str, str]]] = []
         self._lock = threading.Lock()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        self._server.daemon_threads = True
-        self.base = f"http://127.0.0.1:{self._server.server_port}"
-
-    def __enter__(self) -> ScholarWorld:
-        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        super().__init__(_handler(self))
 
     @property
     def environment(self) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date
 from typing import Any, NamedTuple
@@ -16,14 +16,17 @@ import responses
 from agent.errors import SearchFailed
 from agent.search import Provider, SearchChain
 from agent.search.brave import Brave
+from agent.search.code import CODE
 from agent.search.duckduckgo import DuckDuckGo
 from agent.search.exa import Exa
 from agent.search.options import SearchOptions
 from agent.search.searxng import SearXNG
 from agent.search.serpapi import SerpApi
 from agent.search.serper import Serper
+from agent.search.service import Service as Provided
 from agent.search.tavily import Tavily
 from agent.search.wikipedia import Wikipedia
+from agent.settings import Settings, key_field
 from agent.state import SearchResults
 
 KEY = "s3cret/key+42"
@@ -39,10 +42,16 @@ LINKED = {"link": "https://a.org/1", "title": "T", "snippet": "S"}
 NOTHING = "Google hasn't returned any results for this query."
 
 
-class Service(NamedTuple):
-    """A provider: how it is built, how it is asked, a reply with one hit, and one with none."""
+class DatedSearXNG(SearXNG):
+    """SearXNG, which knows what day it is."""
 
-    make: Callable[[str, SearchOptions, float], Provider]
+    today = staticmethod(lambda: TODAY)
+
+
+class Service(NamedTuple):
+    """A provider: its class, how it is asked, a reply with one hit, and one with none."""
+
+    make: type[Provided]
     method: str
     path: str
     good: dict[str, Any]
@@ -51,63 +60,87 @@ class Service(NamedTuple):
 
 SERVICES = {
     "serpapi": Service(
-        lambda base, options, timeout: SerpApi(KEY, base, options, timeout),
+        SerpApi,
         "GET",
         "/search",
         {"organic_results": [LINKED]},
         {"search_metadata": {}, "error": NOTHING},
     ),
     "exa": Service(
-        lambda base, options, timeout: Exa(KEY, base, options, timeout),
+        Exa,
         "POST",
         "/search",
         {"results": [{"url": "https://a.org/1", "title": "T", "text": "S"}]},
         {"results": []},
     ),
     "tavily": Service(
-        lambda base, options, timeout: Tavily(KEY, base, options, timeout),
+        Tavily,
         "POST",
         "/search",
         {"results": [{"url": "https://a.org/1", "title": "T", "content": "S"}]},
         {"results": []},
     ),
     "serper": Service(
-        lambda base, options, timeout: Serper(KEY, base, options, timeout),
+        Serper,
         "POST",
         "/search",
         {"organic": [LINKED]},
         {"searchParameters": {"q": "x"}},
     ),
     "brave": Service(
-        lambda base, options, timeout: Brave(KEY, base, options, timeout),
+        Brave,
         "GET",
         "/res/v1/web/search",
         {"web": {"results": [{"url": "https://a.org/1", "title": "T", "description": "S"}]}},
         {"type": "search", "query": {}},
     ),
     "wikipedia": Service(
-        lambda base, options, timeout: Wikipedia(base, options, timeout),
+        Wikipedia,
         "GET",
         "/w/api.php",
         {"query": {"search": [{"title": "T", "snippet": "S"}]}},
         {"query": {"search": []}},
     ),
     "searxng": Service(
-        lambda base, options, timeout: SearXNG(base, options, timeout, lambda: TODAY),
+        DatedSearXNG,
         "GET",
         "/search",
         {"results": [{"url": "https://a.org/1", "title": "T", "content": "S"}]},
         {"results": []},
     ),
 }
-KEYED = ("serpapi", "exa", "tavily", "serper", "brave")
+SERVICES |= {
+    "github": Service(
+        CODE["github_repositories"],
+        "GET",
+        "/search/repositories",
+        {"items": [{"html_url": "https://a.org/1", "full_name": "T", "description": "S"}]},
+        {"total_count": 0, "items": []},
+    ),
+    "npm": Service(
+        CODE["npm"],
+        "GET",
+        "/-/v1/search",
+        {"objects": [{"package": {"name": "T", "version": "1", "description": "S"}}]},
+        {"objects": []},
+    ),
+}
+KEYED = ("serpapi", "exa", "tavily", "serper", "brave", "github")
 
 
 def service(
-    name: str, base: str = BASE, options: SearchOptions | None = None, timeout: float = 20.0
+    name: str,
+    base: str = BASE,
+    options: SearchOptions | None = None,
+    timeout: float = 20.0,
+    key: str = KEY,
 ) -> Provider:
     """A provider that asks at `base`."""
-    return SERVICES[name].make(base, options or SearchOptions(), timeout)
+    make = SERVICES[name].make
+    account = make.account or make.name
+    fields = {make.url_field.format(account): base, "search_timeout": timeout}
+    known = {key_field(account): key} if make.needs_key else {}
+    return make(Settings.model_validate(fields | known), options)
 
 
 @contextmanager

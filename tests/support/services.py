@@ -11,12 +11,13 @@ import re
 import threading
 from collections.abc import Callable, Collection
 from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
 from agent.checking.trial import trial_pages
+from tests.support.loopback import Loopback
 from tests.support.tool_wire import IssuedCalls, ToolResults
 
 GEMINI_KEY = "gemini-secret-key"
@@ -103,7 +104,7 @@ def judge_by_names(request: ModelRequest) -> dict[str, Any]:
     return {"verdicts": rows}
 
 
-class Services:
+class Services(Loopback):
     """One server for all services; `think`, `hits` and `pages` set its answers."""
 
     def __init__(self) -> None:
@@ -115,6 +116,7 @@ class Services:
         self.ground: Callable[[str], Raw | dict[str, Any]] = self.ground_by_hits
         self.grounded_queries: list[str] = []
         self.default_hits: list[str] = []
+        self.site = ""  # where pages are, if not here: see the fixture `public`
         self.fault: Callable[[], Raw | None] = lambda: None  # if set, the only reply
         self.latency: Callable[[], float] = lambda: 0.0
         self.models = {  # those that models.get knows, and their methods
@@ -133,23 +135,12 @@ class Services:
         self.posted_paths: list[str] = []  # the paths of model requests
         self.search_queries: list[str] = []
         self.page_requests: list[str] = []
-        self.is_over = threading.Event()
         self._lock = threading.Lock()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        self._server.daemon_threads = True
-        self.base = f"http://127.0.0.1:{self._server.server_port}"
-
-    def __enter__(self) -> Services:
-        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.is_over.set()
-        self._server.shutdown()
-        self._server.server_close()
+        super().__init__(_handler(self))
 
     def environment(self, folder: Path, **more: str) -> dict[str, str]:
         """Return the environment that directs a run to these services."""
+        behind_proxy = {"FETCH_THROUGH_PROXY": "1", "ALLOW_PRIVATE_NETWORK": "0"}
         return {
             "GEMINI_API_KEY": GEMINI_KEY,
             "GOOGLE_GEMINI_BASE_URL": f"{self.base}/gemini",
@@ -161,12 +152,13 @@ class Services:
             "RESPECT_ROBOTS": "0",
             "RUNS_DIR": str(folder / "runs"),
             "CACHE_DIR": str(folder / "cache"),
+            **(behind_proxy if self.site else {}),
             **more,
         }
 
     def url(self, name: str) -> str:
         """Return the URL of a page."""
-        return f"{self.base}/web/{name}"
+        return f"{self.site or self.base}/web/{name}"
 
     def tasks(self) -> list[str]:
         """Return the task of each model request, in order."""
@@ -433,14 +425,15 @@ def _openai_task(body: dict[str, Any]) -> str:
 def _task_in(request: str) -> str:
     """Return the task of a request, known by a field that only its answer has."""
     tasks = {
+        "without_sites": "heed",
         "return_answer": "decide",
         "useful": "browse",
         "fetch_page": "gather",
         "prioritized_sub_queries": "plan",
-        "follow_up_queries": "gaps",
-        "themes": "draft",
         "need_more": "reflect",
         "verdicts": "verify",
+        "summary": "summary",
+        "sentences": "section",
         "remembered": "recall",
         "ruling": "judge",
         "citations": "synthesize",
@@ -542,7 +535,8 @@ def _handler(services: Services) -> type[BaseHTTPRequestHandler]:
             self._answer(services.gemini(model[1] if model else "", body, key))
 
         def do_GET(self) -> None:
-            self._answer(services.get(self.path, dict(self.headers.items())))
+            path = self.path.removeprefix(services.site)  # where this is a proxy
+            self._answer(services.get(path, dict(self.headers.items())))
 
         def _answer(self, raw: Raw) -> None:
             raw = services.fault() or raw

@@ -10,6 +10,7 @@ import ast
 import io
 import tokenize
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -63,6 +64,7 @@ def count_regexes(source: str) -> int:
     )
 
 
+@cache
 def weigh_rooms() -> Counter[str]:
     """The lines of code of each room of `agent/`, by its name."""
     agent = ROOT / "agent"

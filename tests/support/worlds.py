@@ -153,7 +153,7 @@ def report_world() -> World:
         queries[1]: DOWN,
         follow["city"]: [born, firm, "velmora-works-founder-born-gone"],
     }
-    return World(topic, pages, hits, Reporter(facts, queries, follow), frozenset({"draft"}))
+    return World(topic, pages, hits, Reporter(facts, queries, follow), frozenset({"section"}))
 
 
 WORLDS: dict[str, Callable[[], World]] = {
@@ -174,8 +174,8 @@ def run_to_end(topic: str, settings: Settings) -> tuple[Run, Answer]:
 
 def count_requests(services: Services) -> Counter[tuple[str, str]]:
     """Count the requests that the services got, by kind and subject."""
-    shown = (  # the prompt with the tool results of all turns
-        "".join([request.prompt, *(result for turn in request.results for result in turn)])
+    shown = (  # the prompt with the tool results of the last turn: the journal has no more
+        "".join([request.prompt, *(result for turn in request.results[-1:] for result in turn)])
         for request in services.model_requests
     )
     return (

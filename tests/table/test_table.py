@@ -116,6 +116,7 @@ def _row(name: str, value: str, source: int, quote: str) -> dict[str, Any]:
     return {"name": name, "value": value, "source": source, "quote": quote}
 
 
+@pytest.mark.slow
 def test_with_a_model_a_page_that_lists_the_rows_is_read_once(
     tmp_path: Path, services: Services, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:

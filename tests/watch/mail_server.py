@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 import socketserver
-import threading
-from typing import Self
+
+from tests.support.loopback import Loopback
 
 
-class MailServer:
+class MailServer(Loopback):
     """Speaks SMTP (RFC 5321) without TLS, as a relay on the user's own machine does."""
 
     def __init__(self) -> None:
         self.messages: list[str] = []
         self.refuses = False
-        self._server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), _handler(self))
-        self._server.daemon_threads = True
-        self.url = f"smtp://127.0.0.1:{self._server.server_address[1]}"
-
-    def __enter__(self) -> Self:
-        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        super().__init__(_handler(self), socketserver.ThreadingTCPServer)
+        self.url = f"smtp://{self.host}"
 
 
 def _handler(server: MailServer) -> type[socketserver.StreamRequestHandler]:

@@ -8,6 +8,7 @@ import hmac
 import json
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,7 @@ def test_the_first_run_tells_the_state_and_later_ones_only_what_changed(
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_what_read_less_or_was_degraded_is_no_change(
     shop: Services, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -97,6 +99,32 @@ def test_what_read_less_or_was_degraded_is_no_change(
     assert (status, told) == (0, []) and "degraded" in said
     shop.think = think
     assert [one["new"]["value"] for one in ask(capsys)[1]] == ["99 euros"]
+
+
+@pytest.mark.slow
+def test_a_page_that_is_gone_and_a_new_undated_one_count_once_runs_say_it_again(
+    shop: Services, settings: Settings
+) -> None:
+    told: list[Notice] = []
+    settings = settings.model_copy(update={"slots": ("price",), "cache": False})
+    watch = Watch(QUESTION, settings, None, {"one": told.append})
+    shop.default_hits = ["shop"]
+    watch.check()
+    shop.pages |= {"shop": Raw(404, "gone"), "new": page(99)}
+    shop.default_hits = ["shop", "new"]
+    for seen in (1, 1, 2, 2):
+        watch.check()
+        assert len(told) == seen
+    shop.pages["newer"] = page(80)  # says otherwise, has no date and was never read
+    shop.default_hits = ["newer", "shop", "new"]
+    for seen in (2, 2, 3, 3):
+        watch.check()
+        assert len(told) == seen
+    assert [one.new.value for one in told[1:] if one.new] == ["99 euros", "80 euros"]
+    shop.pages["newer"] = DOWN  # for a day only: nobody stands in
+    for _ in range(4):
+        watch.check()
+    assert len(told) == 3
 
 
 def test_what_cannot_run_says_so_and_loses_nothing(
@@ -205,6 +233,35 @@ def test_a_statement_without_a_slot_is_compared_by_its_numbers_and_names(
     [change] = told[1:]
     assert change.what.startswith("For 99 euros") and change.old and change.new
     assert "120" in change.old.sources[0].quote and "99" in change.new.sources[0].quote
+
+
+@pytest.mark.slow
+def test_kill_9_at_any_moment_tells_each_change_once(shop: Services, tmp_path: Path) -> None:
+    own = {**shop.environment(tmp_path), "HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    own["PYTHONPATH"] = str(Path(__file__).parents[2])
+    more = ("--slots", "price", "--once", "--out", "told.jsonl", "--feed", "feed.xml")
+    told, feed, prices = tmp_path / "told.jsonl", tmp_path / "feed.xml", [120, 99, 80, 70, 60]
+    moments = [lambda n=n: len(shop.model_requests) + len(shop.page_requests) >= n for n in (1, 3)]
+    moments += [told.exists, feed.exists, lambda: False]
+    for price, is_moment in zip(prices, moments, strict=True):
+        shop.pages["shop"] = page(price)
+        told.unlink(missing_ok=True)
+        feed.unlink(missing_ok=True)
+        shop.model_requests.clear()
+        shop.page_requests.clear()
+        for dies in (True, False):
+            with start_command(
+                "-m", "agent.watch", QUESTION, *more, cwd=tmp_path, env=own, stdout=-1, stderr=-1
+            ) as process:
+                while dies and process.poll() is None and not is_moment():
+                    time.sleep(0.001)
+                if dies and process.poll() is None:
+                    process.kill()
+                process.communicate(timeout=60)
+        notices = [json.loads(line) for line in told.read_text("utf-8").splitlines()]
+        known = [one["new"] or one["values"]["price"] for one in notices]
+        assert [one["value"] for one in known] == [f"{price} euros"]
+        assert len(etree.parse(feed).getroot().xpath("//*[local-name()='entry']")) == 1
 
 
 @pytest.mark.slow

@@ -122,7 +122,7 @@ def test_every_option_that_is_told_exists(name: str) -> None:
 
 def test_every_option_alone_in_code_exists() -> None:
     doors = "cli audit batch check chat config evaluate trace server mcp_server doctor".split()
-    doors += ["read", "table", "watch"]
+    doors += ["read", "runs", "table", "watch"]
     text = "".join(help_of(f"agent.{door}") for door in doors if find_spec(f"agent.{door}"))
     known = set(re.findall(r"--[a-z][a-z-]*", text))
     told = {o for name in MANUAL for o in re.findall(r"`(--[a-z][a-z-]*)", PAGES[name])}
@@ -151,11 +151,12 @@ def shell(tmp_path: Path) -> Shell:
     return Shell(tmp_path)
 
 
-TYPED = "README docs/answers docs/batch docs/costs docs/install docs/runs docs/strategies".split()
-TYPED += ["docs/tables"]
+TYPED = "answers batch costs install runs strategies tables".split()
 
 
-@pytest.mark.parametrize("name", TYPED)
+@pytest.mark.parametrize(
+    "name", ["README", *(pytest.param(f"docs/{n}", marks=pytest.mark.slow) for n in TYPED)]
+)
 def test_what_is_told_to_type_runs(shell: Shell, name: str) -> None:
     """Line by line in one folder, but for those that need what a test does not have."""
     lines = [line for block in blocks(f"{name}.md", "sh") for line in block.splitlines()]
@@ -227,7 +228,7 @@ def test_every_field_and_every_value_of_the_answer_is_told() -> None:
     told = set(re.findall(r"`(?:\w+\.)?(\w+)`|\"(\w+)\":", text))
     words = {word for pair in told for word in pair if word}
     kinds = "Citation Claim SlotAnswer Alternative Usage RunInfo SourceCounts Attempt Error".split()
-    kinds += "Credibility Methodology ReportAnswer ReportSection ModelUsage".split()
+    kinds += "Credibility Methodology ReportAnswer ReportSection LookedAt ModelUsage".split()
     for kind in (schema, *(schema["$defs"][name] for name in kinds)):
         for name, field in kind["properties"].items():
             values = field.get("enum", [])
@@ -271,7 +272,7 @@ def test_depths_are_told_as_they_are() -> None:
 def test_figures_of_strategies_are_those_that_were_measured() -> None:
     told = PAGES["docs/strategies.md"].split("## What was measured")[1].split("##")[0]
     lines = PAGES["evals/RESULTS.md"].splitlines()
-    measured = [line for line in lines if "| several hops |" in line and "| names |" in line]
+    measured = [line for line in lines if "| several hops | report | short pages |" in line]
     rows = re.findall(r"^\| `(\w+)`(.*)\|$", told, re.M)
     assert [way for way, _ in rows] == ["slots", "report", "loop"]
     for way, row in rows:
@@ -279,6 +280,7 @@ def test_figures_of_strategies_are_those_that_were_measured() -> None:
         assert any(way in line and all(f in line for f in figures) for line in measured), row
 
 
+@pytest.mark.slow
 def test_the_api_is_told_as_it_is() -> None:
     text = PAGES["docs/servers.md"]
     with Web(configure_from({}, offline=True)) as web:

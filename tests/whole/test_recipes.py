@@ -80,11 +80,13 @@ def test_jq(shell: Shell) -> None:
     assert said.startswith(ANSWER) and '"winner": "Argentina"' in said and "    corpus:" in said
 
 
+@pytest.mark.slow
 def test_a_table_of_many_questions(shell: Shell) -> None:
     rows = [line.split("\t") for line in shell.run(block("sh", "for question")).splitlines()]
     assert {row[1] for row in rows} <= {"complete", "partial"} and "England" in rows[1][2]
 
 
+@pytest.mark.slow
 def test_the_cron_job_mails_only_what_changed(shell: Shell) -> None:
     script, watched = block("sh", "mail -s"), shell.home / "watched"
     shell.run(script)
@@ -108,6 +110,7 @@ def test_github_actions(shell: Shell) -> None:
     assert len(scripts) == 4 and (shell.home / "summary").read_text().startswith(ANSWER)
 
 
+@pytest.mark.slow
 def test_a_notebook(shell: Shell) -> None:
     (shell.home / "cell.py").write_text(block("python", "research("))
     said = shell.run("python cell.py")
@@ -128,6 +131,7 @@ def test_http(shell: Shell, web: Web) -> None:
     assert said.count("# Who won the 2022 FIFA World Cup?") == 2 and "\nanswer\nend\n" in said
 
 
+@pytest.mark.slow
 def test_an_mcp_client_starts_what_is_told(shell: Shell) -> None:
     server = json.loads(block("json", "mcpServers"))["mcpServers"]["research"]
     asks = {"protocolVersion": "2025-06-18", "capabilities": {}}

@@ -369,6 +369,7 @@ def test_an_interrupted_run_goes_on_to_the_full_answer(
     assert count_requests(life.services) != before
 
 
+@pytest.mark.slow
 def test_a_second_process_is_refused_and_the_first_goes_on(life: Life, whole: Whole) -> None:
     release = held(life, "reflect")
     with life.begin(whole.world.topic) as first:
@@ -382,6 +383,7 @@ def test_a_second_process_is_refused_and_the_first_goes_on(life: Life, whole: Wh
     assert count_requests(life.services) == whole.asked
 
 
+@pytest.mark.slow
 def test_of_many_that_begin_one_run_at_once_one_does(life: Life, whole: Whole) -> None:
     """The others are told so at once, and ask nobody."""
     release = held(life, "generate_queries")

@@ -158,6 +158,7 @@ def test_output_that_is_full_or_closed_is_an_error_of_one_line(
     assert len([line for line in done.lines() if said in line]) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_a_reader_that_goes_away_after_a_byte(unbuffered: str, folder: Path) -> None:
     read, write = os.pipe()
@@ -258,6 +259,7 @@ def test_closed_standard_input_is_wrong_usage(
     assert "is closed" in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["SIGINT", "SIGTERM", "reader"])
 def test_a_tool_server_ends_while_its_client_says_nothing(what: str, folder: Path) -> None:
     """Its standard input stays open: an interrupt ends it, and so does a client that left."""
@@ -396,6 +398,7 @@ def test_a_file_that_is_a_mount_point_is_written_in_place(small_disk: Path, tmp_
         subprocess.run(["umount", str(given)], check=True)
 
 
+@pytest.mark.slow
 def test_a_batch_on_a_full_disk_keeps_whole_rows_and_goes_on(
     folder: Path, small_disk: Path
 ) -> None:

@@ -110,6 +110,7 @@ def count_read_pages(folder: Path) -> int:
     return sum('"call": "read"' in line for text in journals for line in text.splitlines())
 
 
+@pytest.mark.slow
 def test_a_page_that_kills_its_worker_fails_and_its_snippet_stands_in(
     services: Services, released: threading.Event, tmp_path: Path
 ) -> None:

@@ -54,6 +54,10 @@ class Archive:
             raise UnreadablePage(BOMB, "invalid")
         return data
 
+    def size(self, name: str) -> int:
+        """The bytes of a part, unpacked, as the archive says; 0 for one that is not there."""
+        return self._zip.getinfo(name).file_size if name in self.names else 0
+
     def read_xml(self, name: str) -> Element | None:
         """The root element of a part; None for one that is not there."""
         data = self.read(name)

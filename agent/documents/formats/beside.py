@@ -5,7 +5,7 @@ What is not read of it is told. Charts: ISO/IEC 29500-1, 21.2. They have the val
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 from agent.documents.body_text import Body, PlacedText
@@ -31,9 +31,11 @@ def add_beside(text: PlacedText, source: Body, archive: Archive) -> None:
     names = sorted(archive.names, key=lambda name: (len(name), name))
     parts = [name for name in names if name.endswith(".xml") and not name.endswith("document.xml")]
     _add_charts(text, archive, [name for name in parts if "/charts/chart" in name])
+    told = [name for name in parts if "/commentAuthors" in name or "/persons/" in name]
+    people = {attribute(x, "id"): x for name in told for x in _read_people(archive, name)}
     for name in parts:
         if "omment" in name and not name.startswith("word/"):
-            _add_comments(text, archive.read_xml(name))
+            _add_comments(text, archive.read_xml(name), people)
         for where, place in _SHAPES:
             if where in name and not name.startswith("ppt/"):  # a slide has its own
                 text.add_block(Part(archive, name).read_note(), place)
@@ -93,14 +95,24 @@ def _points(series: Element, *names: str) -> dict[int, str]:
     return {}
 
 
-def _add_comments(text: PlacedText, part: Element | None) -> None:
-    """Add the comments of a sheet or a slide, each with the cell that it is about, if it is."""
+def _read_people(archive: Archive, name: str) -> Iterator[Element]:
+    root = archive.read_xml(name)
+    return (one for kind in ("cmAuthor", "author", "person") for one in find_all(root, kind))
+
+
+def _add_comments(text: PlacedText, part: Element | None, people: Mapping[str, Element]) -> None:
+    """Add the comments of a sheet or a slide, with who wrote each, and its cell if any."""
+    listed = {str(n): one.text or "" for n, one in enumerate(find_all(part, "author"))}
     for kind in ("comment", "cm", "threadedComment"):
         for comment in find_all(part, kind):
             cell = attribute(comment, "ref")
             words = _words(comment, "t") or _words(comment, "text")
+            own = attribute(comment, "authorId") or attribute(comment, "personId")
+            known = people.get(own)
+            name = listed.get(own) or attribute(known, "name") or attribute(known, "displayName")
             if not words.startswith("[Threaded comment]"):  # for older programs: it is read there
-                text.add(words, f"comment on {cell}" if cell else "comment")
+                place = f"comment on {cell}" if cell else "comment"
+                text.add(f"{name}: {words}" if name and words else words, place)
 
 
 def _words(element: Element | None, name: str) -> str:

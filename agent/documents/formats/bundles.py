@@ -12,6 +12,8 @@ from agent.documents.formats.archive import Archive
 
 MAX_FILES = 1000
 MAX_DEPTH = 3  # of files in files
+#: What an object of OLE may hold as it is: its first bytes, and what it is.
+_IN_OBJECT = ((b"%PDF-", ".pdf"), (b"PK\x03\x04", ".docx"))
 
 
 def read_zip(source: Body) -> BodyText:
@@ -45,9 +47,11 @@ def add_inner(
     suffix: str = "",
 ) -> None:
     """Add a file within another. `suffix`: where its name has none. Its type tells it, too."""
-    from agent.documents.registry import SUFFIXES, read_source
+    from agent.documents.registry import OLE, SUFFIXES, read_source
 
     suffix = suffix or splitext(name)[1].lower()
+    if suffix not in SUFFIXES and data.startswith(OLE):
+        suffix, data = _open_object(data)
     if text.is_full:
         return
     if source.depth >= MAX_DEPTH:
@@ -61,3 +65,9 @@ def add_inner(
         except UnreadablePage as error:
             text.lose(place or name, 1, str(error))
         text.hand_over()
+
+
+def _open_object(data: bytes) -> tuple[str, bytes]:
+    """The type of what an object of OLE holds, and its bytes; else itself, as of Office 97."""
+    held = ((data.find(mark), suffix) for mark, suffix in _IN_OBJECT)
+    return next(((suffix, data[at:]) for at, suffix in held if at >= 0), (".doc", data))

@@ -45,6 +45,8 @@ def read_legacy(source: Body) -> BodyText:
         add_sheets(text, ((str(name), enumerate(table.cells, 1)) for name, table in tables))
     else:  # cells end with a tab, rows with two
         text.add(found.content.replace("\t\t", "\n").replace("\t", " | "))
+    if "outlook" not in kind:
+        text.lose("comments, text boxes and charts, if it has any", 1, REMEDY)
     for name in known.get("attachments") or ():
         text.lose(f"attachment {name}", 1, "save it as a file of its own")
     return text.finish()

@@ -21,8 +21,8 @@ def read_mail(source: Body) -> BodyText:
     message = BytesParser(EmailMessage, policy=policy.default).parsebytes(source.data)
     text = PlacedText(source, _header(message, "Subject"), _find_day(message))
     heads = [f"{name}: {value}" for name in HEADERS if (value := _header(message, name))]
-    if not heads:
-        raise UnreadablePage("it is no message: it has neither sender nor subject", "invalid")
+    if not message.keys():
+        raise UnreadablePage("it is no message: it has no head", "invalid")
     text.add("\n".join(heads), "head of the message")
     _add_body(text, source, message)
     _add_attachments(text, source, message)

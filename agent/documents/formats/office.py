@@ -13,7 +13,9 @@ from collections.abc import Callable, Iterator, Mapping
 from agent.documents.blocks import LINE, RAISED, BlockBuilder, TextBlock
 from agent.documents.body_text import PlacedText, normalize_title
 from agent.documents.formats.archive import Archive
-from agent.documents.formats.xml import Element, attribute, find_all, find_first, local_name
+from agent.documents.formats.numbering import Numbering
+from agent.documents.formats.table import TableCell, format_table
+from agent.documents.formats.xml import Element, attribute, find_all, find_first, local_name, to_int
 from agent.documents.formulas import lower_text, raise_text, write_formula
 
 #: Elements of OpenDocument by the names of their like in Office Open XML.
@@ -74,10 +76,12 @@ class Part:
         notes: Mapping[tuple[str, str], TextBlock] | None = None,
         *,
         is_report: bool = False,
+        numbering: Numbering | None = None,
     ) -> None:
         """`levels`: of headings, by the names of their styles; `notes` by kind and id.
 
-        Of a report, raised numbers are marks, and stay as they are.
+        Of a report, raised numbers are marks, and stay as they are, and automatic numbers are left
+        out.
         """
         self.root = archive.read_xml(name)
         self.own_notes: list[TextBlock] = []  # in OpenDocument they stand in the text
@@ -87,6 +91,7 @@ class Part:
         self._notes = notes or {}
         self._counts: Counter[str] = Counter()  # of the items of each list
         self._is_report = is_report
+        self._numbering = None if is_report else numbering
         self._scripts = self._read_scripts() if self._is_open else {}
         self._field = ""  # the address of a field whose result is being read,
         self._field_start = 0  # and where that begins
@@ -104,9 +109,12 @@ class Part:
     def read_blocks(self) -> Iterator[TextBlock]:
         """The blocks of the body."""
         for element in _blocks(find_first(self.root, "body")):
-            is_table = _name_of(element) == "tbl"
-            blocks = self._read_table(element) if is_table else [self._read_paragraph(element)]
-            yield from filter(None, blocks)
+            if _name_of(element) != "tbl":
+                yield from filter(None, [self._read_paragraph(element)])
+            elif self._is_report:
+                yield from filter(None, self._read_rows(element))
+            else:
+                yield from (TextBlock("row", line) for line in self._read_table(element) if line)
 
     def read_note(self, parent: Element | None = None) -> TextBlock | None:
         """All that is in an element, or in the part, as one block, a line each."""
@@ -123,7 +131,12 @@ class Part:
 
     def _read_paragraph(self, paragraph: Element) -> TextBlock | None:
         builder = BlockBuilder()
+        number = self._numbering.number(paragraph) if self._numbering else ""
+        builder.add(number and f"{number} ")
+        start = builder.length
         self._add_content(paragraph, builder)
+        if builder.length == start:  # a number without a text
+            return None
         style = child_value(paragraph, "pPr/pStyle")
         level = self._levels.get(style) or (local_name(paragraph) == "h" and 1)
         if level:
@@ -133,7 +146,26 @@ class Part:
             return builder.build("item", self._counts[number])
         return builder.build("item" if style.startswith("List") else "paragraph")
 
-    def _read_table(self, table: Element) -> Iterator[TextBlock | None]:
+    def _read_table(self, table: Element) -> list[str]:
+        """The lines of a table, each cell with the name of its column."""
+        rows = _children(table, "tr")
+        return format_table([self.read_table_cell(c) for c in _cells_of(row)] for row in rows)[0]
+
+    def read_table_cell(self, cell: Element) -> TableCell:
+        """A cell with its span. In a Word document one of a span goes on with the one above."""
+        columns = attribute(cell, "gridSpan") or attribute(cell, "number-columns-spanned")
+        down = attribute(cell, "rowSpan") or attribute(cell, "number-rows-spanned")
+        is_lower = cell.find("./{*}tcPr/{*}vMerge") is not None
+        goes_on = is_lower and child_value(cell, "tcPr/vMerge") != "restart"
+        return TableCell(
+            "" if goes_on else self.read_cell(cell),
+            to_int(columns or child_value(cell, "tcPr/gridSpan"), 1),
+            0 if goes_on else to_int(down, 1),
+            _is_head(cell),
+        )
+
+    def _read_rows(self, table: Element) -> Iterator[TextBlock | None]:
+        """The rows of a table in a report, as they are, with their links."""
         for n, row in enumerate(_children(table, "tr")):
             builder = BlockBuilder(is_row=True)
             self._add_cells(row, builder)
@@ -147,12 +179,15 @@ class Part:
             self._add_blocks(cell, builder, LINE)
 
     def _add_blocks(self, parent: Element | None, builder: BlockBuilder, mark: str) -> None:
-        """Paragraphs and rows within a block. A table in a cell is part of that cell."""
-        for n, part in enumerate(_parts_of(parent)):
-            if n:
-                builder.separate(mark)
-            is_row = _name_of(part) == "tr"
-            self._add_cells(part, builder) if is_row else self._add_content(part, builder)
+        """Paragraphs and tables within a block. A table in a cell is part of that cell."""
+        for part in _parts_of(parent, has_rows=mark == LINE):
+            builder.separate(mark)
+            if _name_of(part) == "tr":
+                self._add_cells(part, builder)
+            elif _name_of(part) == "tbl":
+                builder.add("\n".join(self._read_table(part)))
+            else:
+                self._add_content(part, builder)
 
     def _add_content(self, element: Element, builder: BlockBuilder) -> None:
         """What is shown of a paragraph or a part of it."""
@@ -258,7 +293,7 @@ def _blocks(parent: Element | None) -> Iterator[Element]:
     """The paragraphs and tables of a body, out of whatever contains them."""
     for child in parent if parent is not None else ():
         name = _name_of(child)
-        if name in ("p", "tbl"):
+        if name == "p" or (name == "tbl" and not _is_frame(child)):
             yield child
         elif name == "AlternateContent":
             yield from _blocks(_first_form(child))
@@ -266,15 +301,40 @@ def _blocks(parent: Element | None) -> Iterator[Element]:
             yield from _blocks(child)
 
 
+def _is_frame(table: Element) -> bool:
+    """Whether a table is only a frame around others: each row of it is one cell."""
+    is_around = next(table.iterdescendants(f"{{*}}{local_name(table)}"), None) is not None
+    return is_around and all(len(list(_cells_of(row))) < 2 for row in _children(table, "tr"))
+
+
 def _first_form(drawing: Element) -> Element:
     """The first of two forms of one drawing."""
     return next(iter(drawing), drawing)
 
 
-def _parts_of(parent: Element | None) -> Iterator[Element]:
-    """The paragraphs, and the rows of the tables."""
+def _parts_of(parent: Element | None, *, has_rows: bool) -> Iterator[Element]:
+    """The paragraphs and the tables, or the rows of these."""
     for block in _blocks(parent):
-        yield from _children(block, "tr") if _name_of(block) == "tbl" else [block]
+        is_table = has_rows and _name_of(block) == "tbl"
+        yield from _children(block, "tr") if is_table else [block]
+
+
+def _cells_of(row: Element) -> Iterator[Element]:
+    """The cells of a row, without those that another one covers."""
+    for cell in _children(row, "tc"):
+        if "1" not in (attribute(cell, "hMerge"), attribute(cell, "vMerge")):
+            yield cell
+
+
+def _is_head(cell: Element) -> bool:
+    """Whether a cell is in a row that is marked as the head of its table."""
+    row = cell.getparent()
+    while row is not None and _name_of(row) != "tr":
+        row = row.getparent()
+    if row is None:
+        return False
+    is_marked = row.find("./{*}trPr/{*}tblHeader") is not None
+    return is_marked or local_name(row.getparent()) == "table-header-rows"
 
 
 def _children(parent: Element, name: str) -> Iterator[Element]:

@@ -8,8 +8,17 @@ from agent.documents.blocks import TextBlock
 from agent.documents.body_text import Body, BodyText, PlacedText, UnreadablePage
 from agent.documents.formats.archive import Archive, read_properties
 from agent.documents.formats.beside import add_beside
+from agent.documents.formats.numbering import Numbering
 from agent.documents.formats.office import OPEN_CONTENT, OPEN_STYLES, Part, add_sections, add_slide
-from agent.documents.formats.table import HIDDEN, MAX_COLUMNS, Row, Sheet, add_sheets
+from agent.documents.formats.table import (
+    HIDDEN,
+    MAX_COLUMNS,
+    Row,
+    Sheet,
+    TableCell,
+    add_sheets,
+    expand_spans,
+)
 from agent.documents.formats.xml import Element, attribute, find_all, find_first, local_name, to_int
 
 MAX_REPEATED = 1000  # times that a row or a cell with text may be repeated
@@ -20,7 +29,8 @@ def read_open_document(source: Body) -> BodyText:
     archive = Archive(source.data)
     if b"encryption-data" in archive.read("META-INF/manifest.xml"):
         raise UnreadablePage("it needs a password", "unsupported")
-    part = Part(archive, OPEN_CONTENT, is_report=source.is_report)
+    numbering = Numbering(archive, OPEN_CONTENT)
+    part = Part(archive, OPEN_CONTENT, is_report=source.is_report, numbering=numbering)
     body = find_first(part.root, "body")
     if body is None or not len(body):
         raise UnreadablePage("it is damaged: it has no content", "invalid")
@@ -37,6 +47,11 @@ def read_open_document(source: Body) -> BodyText:
         text.add_block(note, f"note {n}")
     for block in {block.text: block for block in _read_margins(archive)}.values():
         text.add_block(block, "header or footer")
+    for name in ("header-decl", "footer-decl"):  # of slides
+        for declared in find_all(part.root, name):
+            text.add("".join(declared.itertext()), "header or footer")
+    deleted = sum(1 for _ in find_all(part.root, "deletion"))
+    text.lose("deleted passages", deleted, "they are not shown")
     add_beside(text, source, archive)
     return text.finish()
 
@@ -73,27 +88,41 @@ def _sheets(part: Part, body: Element) -> Iterator[Sheet]:
 
 def _rows(sheet: Element, part: Part) -> Iterator[Row]:
     """The rows that are not empty, with their numbers. Repeated ones are written once."""
-    number = 1
-    for row in sheet.iter("{*}table-row"):
-        repeated = max(1, to_int(attribute(row, "number-rows-repeated"), 1))
-        cells = _cells(row, part)
-        for again in range(min(repeated, MAX_REPEATED) if cells else 0):
-            yield number + again, cells
-        number += repeated
+    numbers: list[int] = []
+
+    def read() -> Iterator[list[TableCell]]:
+        number = 1
+        for row in sheet.iter("{*}table-row"):
+            repeated = max(1, to_int(attribute(row, "number-rows-repeated"), 1))
+            cells = _cells(row, part)
+            for again in range(min(repeated, MAX_REPEATED)):
+                numbers.append(number + again)
+                yield cells
+            number += repeated
+
+    for texts in expand_spans(read()):
+        if any(texts):
+            yield numbers[-1], texts
 
 
-def _cells(row: Element, part: Part) -> list[str]:
-    cells: list[str] = []
-    column = 0
-    for cell in row:
-        if local_name(cell) not in ("table-cell", "covered-table-cell"):
+def _cells(row: Element, part: Part) -> list[TableCell]:
+    """The cells of a row up to the last one with text."""
+    cells: list[TableCell] = []
+    filled = column = 0
+    for element in row:
+        if local_name(element) != "table-cell" or column >= MAX_COLUMNS:
             continue
-        repeated = max(1, to_int(attribute(cell, "number-columns-repeated"), 1))
-        if text := part.read_cell(cell) or attribute(cell, "value"):
-            times = min(repeated, MAX_REPEATED, max(0, MAX_COLUMNS - column))
-            cells += [""] * (column - len(cells)) + [text] * times
-        column = min(column + repeated, MAX_COLUMNS)
-    return cells
+        cell = part.read_table_cell(element)
+        repeated = max(1, to_int(attribute(element, "number-columns-repeated"), 1))
+        text = cell.text or attribute(element, "value")
+        if text:
+            times = min(repeated, MAX_REPEATED, MAX_COLUMNS - column)
+            cells += [cell._replace(text=text)] * times
+            filled = len(cells)
+        else:
+            cells.append(cell._replace(columns=repeated))
+        column += repeated
+    return cells[:filled]
 
 
 # --- slides --------------------------------------------------------------------------------------

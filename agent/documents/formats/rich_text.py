@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from agent.documents.body_text import TEXT, Body, BodyText, PlacedText, UnreadablePage
+from agent.documents.formats.table import format_lines
 
 MAX_GROUPS = 1000  # in groups
 #: A control word with its number, a control symbol, a hexadecimal character, a brace, or text.
@@ -19,7 +20,7 @@ _TOKEN = re.compile(
 _DESTINATIONS = frozenset(
     "fonttbl colortbl stylesheet info pict object objdata themedata datastore generator listtable "
     "listoverridetable revtbl rsidtbl xmlnstbl mmathPr latentstyles fldinst nonshppict filetbl "
-    "colorschememapping pgptbl bkmkstart bkmkend ftnsep ftnsepc aftnsep aftnsepc".split()
+    "colorschememapping pgptbl bkmkstart bkmkend ftnsep ftnsepc aftnsep aftnsepc sn sv".split()
 )
 _MARGINS = frozenset("header headerl headerr headerf footer footerl footerr footerf".split())
 _WORDS = {
@@ -86,8 +87,9 @@ class _Reader:
                 self._obey(match["word"], match["number"])
             elif match["brace"]:
                 self._enter() if match["brace"] == "{" else self._leave()
-            elif match["symbol"] == "*":
-                self._group.is_skipped = True
+            elif match["symbol"] == "*":  # elsewhere it marks no group
+                begins = text[max(0, match.start() - 2) : match.start()].rstrip()[-1:] == "{"
+                self._group.is_skipped |= begins
             else:
                 self._put(match["text"] or _SYMBOLS.get(match["symbol"] or "", ""))
         self._flush()
@@ -104,7 +106,7 @@ class _Reader:
         self._to_skip = 0
 
     def _obey(self, word: str, number: str | None) -> None:
-        self.pictures += word == "pict" and not self._group.is_skipped
+        self.pictures += word == "shppict" or (word == "pict" and not self._group.is_skipped)
         self.objects += word == "objdata"
         if word in _MARGINS:
             self._group.is_margin = True
@@ -180,7 +182,8 @@ def read_rich_text(source: Body) -> BodyText:
     reader = _Reader()
     reader.read(source.data.decode("latin-1"))
     text = PlacedText(source, "".join(reader.title))
-    text.add("\n".join(_lines("".join(reader.pieces))))
+    lines = _lines("".join(reader.pieces))
+    text.add("\n".join(lines if source.is_report else format_lines(lines)))
     text.add("\n".join(dict.fromkeys(_lines("".join(reader.margins)))), "header or footer")
     text.lose("pictures", reader.pictures, "only text is read")
     text.lose("embedded documents", reader.objects, "save them as files of their own")

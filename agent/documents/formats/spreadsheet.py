@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import reduce
 from string import ascii_uppercase
 from typing import NamedTuple
@@ -15,31 +15,37 @@ from typing import NamedTuple
 from agent.documents.body_text import Body, BodyText, PlacedText
 from agent.documents.formats.archive import Archive, core_properties, main_part
 from agent.documents.formats.beside import add_beside
+from agent.documents.formats.number_format import BUILT_IN, show_number
 from agent.documents.formats.table import HIDDEN, MAX_COLUMNS, Row, Sheet, add_sheets
 from agent.documents.formats.xml import Element, attribute, find_all, find_first, local_name, to_int
 
 MAX_SHARED_CHARS = 20_000_000  # of the texts that the cells share
-#: Formats that are built in: ISO/IEC 29500-1, 18.8.30.
-_DATES, _TIMES, _PERCENTS = {14, 15, 16, 17, 22}, {18, 19, 20, 21, 22, 45, 46, 47}, {9: 0, 10: 2}
-_LITERALS = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]|_.|\*.')
+#: Bytes of a sheet in which cells over several places are looked for, and how many places.
+MAX_MERGED_PART, MAX_MERGED = 20_000_000, 200_000
+_MERGE = re.compile(rb'mergeCell ref="([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})"')
+#: What stands for fonts, sizes, colours, places and numbers in the head of a printed page.
+_MARGIN_CODE = re.compile(r'&(?:"[^"]*"|K[0-9A-Fa-f+-]{6}|\d+|[A-Z])')
 _ALPHABET = {letter: n for n, letter in enumerate(ascii_uppercase, 1)}
 _ERRORS_AND_TEXTS = ("str", "inlineStr", "e", "d")
 
 
-class _Format(NamedTuple):
-    """How a number is shown: as a date, a time, both, or a percentage with so many decimals."""
+class _Merge(NamedTuple):
+    """A cell over several places: columns from 0, rows from 1."""
 
-    has_date: bool = False
-    has_time: bool = False
-    percent: int | None = None
+    left: int
+    right: int
+    top: int
+    bottom: int
 
 
 class _Workbook(NamedTuple):
     """What all sheets share."""
 
     texts: Sequence[str]
-    formats: Sequence[_Format]
+    formats: Sequence[str]  # codes, by the number of the style
     epoch: datetime
+    unknown: list[str]  # formulas without a value
+    margins: dict[str, None]  # heads and feet
 
 
 def read_spreadsheet(source: Body) -> BodyText:
@@ -47,7 +53,11 @@ def read_spreadsheet(source: Body) -> BodyText:
     archive = Archive(source.data)
     part = main_part(archive)
     text = PlacedText(source, *core_properties(archive))
-    add_sheets(text, _sheets(archive, part, _read_workbook(archive, part)))
+    book = _read_workbook(archive, part)
+    add_sheets(text, _sheets(archive, part, book))
+    for margin in book.margins:
+        text.add(margin, "header or footer")
+    text.lose("formulas without a value", len(book.unknown), "open and save it where it was made")
     add_beside(text, source, archive)
     return text.finish()
 
@@ -68,7 +78,7 @@ def _read_workbook(archive: Archive, part: str) -> _Workbook:
     is_1904 = attribute(settings, "date1904") in ("1", "true")
     epoch = datetime(1904, 1, 1) if is_1904 else datetime(1899, 12, 30)
     texts = list(_shared_texts(archive, names.get("sharedStrings", "")))
-    return _Workbook(texts, _formats(archive.read_xml(names.get("styles", ""))), epoch)
+    return _Workbook(texts, _formats(archive.read_xml(names.get("styles", ""))), epoch, [], {})
 
 
 def _shared_texts(archive: Archive, part: str) -> Iterator[str]:
@@ -84,36 +94,52 @@ def _rich_text(element: Element) -> str:
     return "".join(text.text or "" for text in runs)
 
 
-def _formats(styles: Element | None) -> Sequence[_Format]:
-    """The format of each style of cells."""
+def _formats(styles: Element | None) -> Sequence[str]:
+    """The format of each style of cells, as a code."""
     named = find_all(styles, "numFmt")
     codes = {attribute(one, "numFmtId"): attribute(one, "formatCode") for one in named}
     formats = find_all(find_first(styles, "cellXfs"), "xf")
-    return [_format_of(attribute(one, "numFmtId"), codes) for one in formats]
+    numbers = (attribute(one, "numFmtId") for one in formats)
+    return [codes.get(number) or BUILT_IN.get(to_int(number, 0), "General") for number in numbers]
 
 
-def _format_of(identifier: str, codes: dict[str, str]) -> _Format:
-    if identifier in codes:
-        return _parse_code(codes[identifier])
-    number = to_int(identifier, 0)
-    return _Format(number in _DATES, number in _TIMES, _PERCENTS.get(number))
+def _read_merges(archive: Archive, part: str) -> dict[int, list[_Merge]]:
+    """The cells that go over several places, by their rows; of no large sheet.
+
+    They stand behind all rows, so that the sheet is looked at twice.
+    """
+    data = archive.read(part) if archive.size(part) <= MAX_MERGED_PART else b""
+    found: dict[int, list[_Merge]] = {}
+    places = MAX_MERGED
+    for match in _MERGE.finditer(data):
+        left, top, right, bottom = (one.decode() for one in match.groups())
+        merge = _Merge(_column_of(f"{left}1", 0), _column_of(f"{right}1", 0), int(top), int(bottom))
+        places -= max(merge.right - merge.left, 1) * max(merge.bottom - merge.top, 1)
+        for row in range(merge.top, merge.bottom + 1) if places > 0 else ():
+            found.setdefault(row, []).append(merge)
+    return found
 
 
-def _parse_code(code: str) -> _Format:
-    """The format that a code such as `yyyy-mm-dd` or `0.0%` stands for."""
-    shown = _LITERALS.sub("", code.partition(";")[0]).lower()
-    if "%" in shown:
-        return _Format(percent=sum(char in "0#?" for char in shown.partition(".")[2]))
-    if "general" in shown:
-        return _Format()
-    has_time = "h" in shown or "s" in shown
-    return _Format("y" in shown or "d" in shown or ("m" in shown and not has_time), has_time)
+def _fill(cells: list[str], number: int, merges: Sequence[_Merge], tops: dict[_Merge, str]) -> None:
+    """Write what a cell says at each place that it goes over; at one, if that is a row alone."""
+    for merge in merges:
+        if number == merge.top:
+            tops[merge] = "".join(cells[merge.left : merge.left + 1])
+        others = any(cells[: merge.left]) or any(cells[merge.right + 1 :])
+        if (others or merge.bottom > merge.top) and tops.get(merge):
+            cells += [""] * (merge.right + 1 - len(cells))
+            cells[merge.left : merge.right + 1] = [tops[merge]] * (merge.right + 1 - merge.left)
 
 
 def _rows(archive: Archive, part: str, book: _Workbook) -> Iterator[Row]:
     """The rows that are not empty, with their numbers."""
+    merges, tops = _read_merges(archive, part), dict[_Merge, str]()
     number = 0
-    for row in archive.iterate_xml(part, ("row",)):
+    for row in archive.iterate_xml(part, ("row", "headerFooter")):
+        if local_name(row) == "headerFooter":
+            told = (_MARGIN_CODE.sub(" ", one.text or "") for one in row)
+            book.margins.update(dict.fromkeys(one for one in told if any(map(str.isalnum, one))))
+            continue
         number = to_int(row.get("r", ""), number + 1)
         cells: list[str] = []
         column = -1
@@ -123,6 +149,7 @@ def _rows(archive: Archive, part: str, book: _Workbook) -> Iterator[Row]:
             if text and column < MAX_COLUMNS:
                 cells += [""] * (column + 1 - len(cells))
                 cells[column] = text
+        _fill(cells, number, merges.get(number, ()), tops)
         if cells:
             yield number, cells
 
@@ -136,14 +163,13 @@ def _column_of(reference: str, default: int) -> int:
 
 
 def _cell_text(cell: Element, book: _Workbook) -> str:
-    """The value as it is shown, dates as in ISO 8601; a formula that has none as it is written."""
+    """The value as it is shown; a formula that has none as it is written."""
     kind, value = cell.get("t", ""), next(cell.iterchildren("{*}v"), None)
     if kind == "inlineStr":
         return _rich_text(cell)
     text = (value.text or "") if value is not None else ""
     if not text:
-        formula = next(cell.iterchildren("{*}f"), None)
-        return f"={formula.text}" if formula is not None and formula.text else ""
+        return _read_formula(cell, book)
     if kind == "s":
         index = to_int(text, len(book.texts))
         return book.texts[index] if index < len(book.texts) else ""
@@ -152,27 +178,13 @@ def _cell_text(cell: Element, book: _Workbook) -> str:
     if kind in _ERRORS_AND_TEXTS:
         return text
     style = to_int(cell.get("s", ""), 0)
-    return _number_text(text, next(iter(book.formats[style : style + 1]), _Format()), book.epoch)
+    return show_number(text, next(iter(book.formats[style : style + 1]), "General"), book.epoch)
 
 
-def _number_text(text: str, form: _Format, epoch: datetime) -> str:
-    try:
-        number = float(text)
-    except ValueError:
-        return text
-    if form.percent is not None:
-        return f"{100 * number:.{min(form.percent, 15)}f}%"
-    if form.has_date or form.has_time:
-        return _date_text(number, form, epoch) or text
-    return f"{number:.15g}" if abs(number) < 1e15 else text
-
-
-def _date_text(number: float, form: _Format, epoch: datetime) -> str:
-    """A day, a time or both; "" for a number that is no date."""
-    try:
-        moment = epoch + timedelta(seconds=round(number * 86400))
-    except (OverflowError, ValueError):
+def _read_formula(cell: Element, book: _Workbook) -> str:
+    """A formula whose value is not stored, which is told."""
+    formula = next(cell.iterchildren("{*}f"), None)
+    if formula is None or cell.get("t") == "str":
         return ""
-    if not form.has_date:
-        return f"{moment:%H:%M:%S}" if 0 <= number < 1 else ""
-    return f"{moment:%Y-%m-%d %H:%M:%S}" if form.has_time else f"{moment:%Y-%m-%d}"
+    book.unknown.append(cell.get("r", ""))
+    return f"={formula.text}" if formula.text else ""

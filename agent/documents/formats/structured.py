@@ -36,11 +36,11 @@ def read_json(source: Body) -> BodyText:
     text = PlacedText(source, title if isinstance(title, str) else "")
     is_list = isinstance(value, list)
     for n, item in enumerate(value if is_list else [value], 1):
-        text.add("\n".join(_lines(item, "")), f"item {n}" if is_list else "")
+        text.add("\n".join(write_value(item, "")), f"item {n}" if is_list else "")
     return text.finish()
 
 
-def _lines(value: Any, path: str, depth: int = 0) -> Iterator[str]:
+def write_value(value: Any, path: str, depth: int = 0) -> Iterator[str]:
     """The lines of a value. A record of plain values is one line, if that is short."""
     if not isinstance(value, dict | list) or not value or depth > MAX_DEPTH:
         yield f"{path}: {_plain(value)}" if path else _plain(value)
@@ -55,7 +55,7 @@ def _lines(value: Any, path: str, depth: int = 0) -> Iterator[str]:
             return
     for name, one in pairs:
         part = f"[{name}]" if isinstance(value, list) else f".{name}" if path else str(name)
-        yield from _lines(one, path + part, depth + 1)
+        yield from write_value(one, path + part, depth + 1)
 
 
 def _plain(value: Any) -> str:

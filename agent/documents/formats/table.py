@@ -1,7 +1,8 @@
-"""Rows of a table as lines: cells joined by ` | `, with the names of their columns if it has some.
+"""The one model of a table: a grid of cells with spans and heads, which becomes lines of text.
 
-A row of a sheet is found and quoted by itself, far from the head of its table. So each cell says
-which column it is of: `Item: Tea | Price: 3.50`.
+A row is found and quoted by itself, far from the head of its table. So each cell says of which
+column it is: `Item: Tea | Price: 3.50`. A head of several rows is joined: `2024 Actual: 614`. In a
+table of more than `LONG` rows the names stand once, in its head, and each cell in its own place.
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ from __future__ import annotations
 import re
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import count, islice, takewhile, zip_longest
+from itertools import count, groupby, islice, takewhile, zip_longest
+from typing import NamedTuple
 
+from agent.documents.blocks import CELL
 from agent.documents.body_text import PlacedText
 
 Row = tuple[int, Sequence[str]]  # its number in the table, from 1, and its cells
@@ -18,11 +21,33 @@ Sheet = tuple[str, Iterable[Row]]  # its name and its rows
 HIDDEN = " (hidden)"  # behind the name of what is not shown
 
 MAX_COLUMNS = 16_384  # as many as a sheet of Excel has
+MAX_SPAN = 1000  # columns or rows that a cell goes over
 MAX_NAME = 60  # characters of the name of a column
-LOOKED_AT = 20  # rows that tell whether the first of them is a head
+MAX_HEADS = 4  # rows of a head
+LONG = 1000  # rows of a table whose columns are named in each of them
+LOOKED_AT = 20  # rows that tell how many of them are a head
 
 _VALUE = re.compile(r"[-+(]?\s*[$€£¥₹]?\s*[\d.,]*\d")
 _YEAR = re.compile(r"(?:19|20)\d\d")
+
+
+class TableCell(NamedTuple):
+    """A cell of a table as its format has it, over so many columns and rows.
+
+    With 0 rows it goes on with the one above it.
+    """
+
+    text: str
+    columns: int = 1
+    rows: int = 1
+    is_head: bool = False
+
+
+class Head(NamedTuple):
+    """How many rows are the head of a table, and the names of its columns."""
+
+    rows: int = 0
+    names: Sequence[str] = ()
 
 
 def add_sheets(text: PlacedText, sheets: Iterable[Sheet]) -> None:
@@ -40,73 +65,180 @@ def add_rows(text: PlacedText, rows: Iterable[Row], place: str) -> None:
             break
 
 
+def format_table(rows: Iterable[Sequence[TableCell]]) -> tuple[list[str], bool]:
+    """The lines of a table, and whether its columns have names."""
+    marked = list(rows)
+    flagged = sum(1 for _ in takewhile(lambda row: all(cell.is_head for cell in row), marked))
+    grid = list(expand_spans(marked))
+    lines = [line for _, line in format_rows(enumerate(grid, 1), flagged)]
+    return lines, lines != list(map(join_cells, grid))
+
+
+def format_lines(lines: Iterable[str]) -> Iterator[str]:
+    """The lines of a text. Those side by side that are rows, with bars, are a table."""
+    for is_table, group in groupby(lines, lambda line: CELL in line):
+        if is_table:
+            rows = enumerate((line.split(CELL) for line in group), 1)
+            yield from (line for _, line in format_rows(rows))
+        else:
+            yield from group
+
+
+def expand_spans(rows: Iterable[Sequence[TableCell]]) -> Iterator[list[str]]:
+    """The texts of the rows as a grid: a cell that spans stands at each place that it covers.
+
+    One over a whole row stands there once: it is a caption.
+    """
+    open_cells: dict[int, tuple[str, int]] = {}  # by column: what goes on below, for how many rows
+    before: list[str] = []
+    for row in rows:
+        texts: dict[int, str] = {n: text for n, (text, left) in open_cells.items() if left > 0}
+        below = {n: (text, left - 1) for n, (text, left) in open_cells.items() if left > 1}
+        column = 0
+        for cell in row:
+            while column in texts:
+                column += 1
+            columns, down = max(cell.columns, 1), min(cell.rows, MAX_SPAN)
+            goes_on = down < 1 and column < len(before)
+            text = before[column] if goes_on else cell.text
+            covered = min(columns, MAX_SPAN, MAX_COLUMNS - column) if text else 0
+            for n in range(column, column + covered):
+                texts[n] = text
+                below |= {n: (text, down - 1)} if down > 1 else {}
+            column += columns
+        open_cells = below
+        before = [texts.get(n, "") for n in range(max(texts, default=-1) + 1)]
+        is_caption = len(row) == 1 and row[0].columns >= len(before) > 1
+        yield before[:1] if is_caption else list(before)
+
+
 def join_cells(cells: Iterable[str]) -> str:
     """The cells of a row on one line, without the empty ones at its end."""
     shown = [" ".join(cell.split()) for cell in cells]
     last = max((n for n, cell in enumerate(shown, 1) if cell), default=0)
-    return " | ".join(shown[:last])
+    return CELL.join(shown[:last])
 
 
 def name_cells(cells: Sequence[str], names: Sequence[str]) -> str:
     """The cells of a row on one line, each behind the name of its column, without empty ones."""
     texts = [" ".join(cell.split()) for cell in cells]
     named = zip_longest(texts, names[: len(texts)], fillvalue="")
-    return " | ".join(f"{name}: {text}" if name else text for text, name in named if text)
+    return CELL.join(f"{name}: {text}" if name else text for text, name in named if text)
 
 
-def format_rows(rows: Iterable[Row]) -> Iterator[tuple[int, str]]:
+def format_rows(rows: Iterable[Row], flagged: int = 0) -> Iterator[tuple[int, str]]:
     """The number and the line of each row. A row that is left out ends a table.
 
-    The first row of a table is its head where that is plain: see `find_head`.
+    The first rows of a table are its head where so many are `flagged`, or where that is plain: see
+    `find_head`.
     """
     rest = iter(rows)
-    ahead = deque(islice(rest, LOOKED_AT))
+    ahead = deque(islice(rest, LONG + MAX_HEADS))
     is_first = True
     while ahead:
-        is_caption = sum(bool(cell.strip()) for cell in ahead[0][1]) < 2
-        names = () if is_caption else find_head(_until_gap(ahead), is_first=is_first)
-        is_first = is_first and is_caption
-        number = start = ahead[0][0]
-        while ahead and ahead[0][0] == number:
-            _, cells = ahead.popleft()
-            is_named = names and number > start
-            yield number, name_cells(cells, names) if is_named else join_cells(cells)
-            ahead.extend(islice(rest, 1))
-            number += 1
-            if is_caption:
-                break
+        number, cells = ahead[0]
+        is_caption = sum(bool(cell.strip()) for cell in cells) < 2
+        near = _until_gap(islice(ahead, LOOKED_AT))
+        head = Head() if is_caption else find_head(near, flagged, is_first=is_first)
+        is_first, flagged = is_first and is_caption, max(flagged - max(head.rows, 1), 0)
+        is_long = len(ahead) > LONG and ahead[LONG][0] == number + LONG
+        if head.rows:
+            yield number, join_cells(head.names)
+        names = () if is_long else head.names
+        for row, cells in _take_table(ahead, rest, is_caption=is_caption):
+            if row >= number + head.rows:
+                yield row, name_cells(cells, names) if names else join_cells(cells)
 
 
-def _until_gap(rows: Sequence[Row]) -> list[Sequence[str]]:
+def _take_table(ahead: deque[Row], rest: Iterator[Row], *, is_caption: bool) -> Iterator[Row]:
+    """The rows up to the first number that is left out; a caption alone."""
+    number = ahead[0][0]
+    while ahead and ahead[0][0] == number:
+        yield ahead.popleft()
+        ahead.extend(islice(rest, 1))
+        number += 1
+        if is_caption:
+            return
+
+
+def _until_gap(rows: Iterable[Row]) -> list[Sequence[str]]:
     """The cells of the rows up to the first number that is left out."""
-    counted = zip(rows, count(rows[0][0]), strict=False)
+    near = list(rows)
+    counted = zip(near, count(near[0][0]), strict=False)
     return [cells for (_, cells), _ in takewhile(lambda one: one[0][0] == one[1], counted)]
 
 
-def find_head(rows: Sequence[Sequence[str]], *, is_first: bool) -> Sequence[str]:
-    """The names of the columns, if the first row has them; else nothing.
+def find_head(rows: Sequence[Sequence[str]], flagged: int = 0, *, is_first: bool = True) -> Head:
+    """The rows that name the columns, so many as are flagged, else one or two if that is plain.
 
-    It has where its cells are short texts that differ, and where a column below has values. A table
+    It is where the cells are short texts that differ, and where a column below has values. A table
     of texts alone has a head only if it is the first and has three columns: of two columns each
-    row may be a name and its value.
+    row may be a name and its value. Two rows are a head where the second has names below the gaps
+    of the first.
     """
-    if len(rows) < 2:
-        return ()
-    names, body = [" ".join(cell.split()) for cell in rows[0]], rows[1:]
-    filled = [n for n, name in enumerate(names) if name]
-    if len(filled) < 2 or not all(_is_name(names[n]) for n in filled):
-        return ()
-    if max(Counter(names[n] for n in filled).values()) > 1 or _YEAR.fullmatch(names[filled[0]]):
-        return ()
+    if 0 < flagged < len(rows):
+        names = join_heads(rows[:flagged])
+        return Head(flagged, names) if _are_names(names, rows[flagged:]) else Head()
+    if len(rows) > 2 and _has_gaps_filled(*rows[:2]):
+        names = join_heads(rows[:2])
+        if _are_names(names, rows[2:]) and _has_values(names, rows[2:]):
+            return Head(2, names)
+    names = join_heads(rows[:1])
+    is_unlike = len({*filter(None, names)}) == sum(map(bool, names))
+    if not is_unlike or not _are_names(names, rows[1:]):
+        return Head()
+    is_wide = is_first and sum(map(bool, names)) > 2
+    return Head(1, names) if is_wide or _has_values(names, rows[1:]) else Head()
+
+
+def join_heads(rows: Sequence[Sequence[str]]) -> list[str]:
+    """The names of columns: what stands above each, from the top, each text once.
+
+    A gap in an upper row has the text to its left.
+    """
+    names = []
+    for column in zip_longest(*map(_fill_gaps, rows[:-1]), *rows[-1:], fillvalue=""):
+        texts = (" ".join(text.split()) for text in column)
+        names.append(" ".join(dict.fromkeys(filter(None, texts))))
+    return names
+
+
+def _fill_gaps(row: Sequence[str]) -> Iterator[str]:
+    last = ""
+    for text in row:
+        last = text if text.strip() else last
+        yield last
+
+
+def _has_gaps_filled(upper: Sequence[str], lower: Sequence[str]) -> bool:
+    """Whether a row names groups of columns that the row below names: cells that span, or gaps."""
+    texts = [text.strip() for text in (*upper, *lower) if text.strip()]
+    pairs = list(zip_longest(upper, lower, fillvalue=""))
+    spanned = any(
+        one and (not two or one == two) and low and other and low != other
+        for (one, low), (two, other) in zip(pairs, pairs[1:], strict=False)
+    )
+    return spanned and all(map(_is_name, texts)) and not any(map(_YEAR.fullmatch, lower))
+
+
+def _are_names(names: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
+    """Whether texts may be the names of the columns of a body."""
+    filled = [name for name, _ in groupby(filter(None, names))]  # one over two columns counts once
+    if len(filled) < 2 or not body or not all(map(_is_name, filled)):
+        return False
+    if max(Counter(filled).values()) > 1 or _YEAR.fullmatch(filled[0]):
+        return False
     widest = max(len([cell for cell in row if cell.strip()]) for row in body)
-    if widest < 2 or widest > len(filled) + 2:
-        return ()
+    return 2 <= widest <= len(names) + 2
+
+
+def _has_values(names: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
+    """Whether most cells of a column are values."""
+    filled = (n for n, name in enumerate(names) if name)
     columns = ([row[n].strip() for row in body if n < len(row)] for n in filled)
     told = (list(filter(None, column)) for column in columns)
-    # most of the cells of a column are values
-    has_values = any(2 * sum(map(bool, map(_VALUE.match, one))) > len(one) for one in told)
-    return names if has_values or (is_first and len(filled) > 2) else ()
+    return any(2 * sum(map(bool, map(_VALUE.match, one))) > len(one) for one in told)
 
 
 def _is_name(text: str) -> bool:
-    return len(text) <= MAX_NAME and (not _VALUE.match(text) or bool(_YEAR.fullmatch(text)))
+    return len(text) <= MAX_NAME and (not _VALUE.match(text) or bool(_YEAR.match(text)))

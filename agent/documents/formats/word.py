@@ -15,13 +15,18 @@ from agent.documents.formats.archive import (
 )
 from agent.documents.formats.beside import add_beside
 from agent.documents.formats.bundles import add_inner
+from agent.documents.formats.numbering import Numbering
 from agent.documents.formats.office import ROW_LEVEL, Part, add_sections, child_value
 from agent.documents.formats.xml import attribute, find_all, find_first, to_int
 
 #: Kinds of the parts beside the text, and what one entry of them is called.
 _NOTES = {"footnotes": "footnote", "endnotes": "endnote", "comments": "comment"}
 #: What is in the text and not shown.
-_NOT_SHOWN = {"delText": "deleted", "vanish": "hidden"}
+_NOT_SHOWN = {
+    "delText": ("deleted passages", "Word hides them"),
+    "vanish": ("hidden passages", "Word hides them"),
+    "subDoc": ("parts of the document", "they are files of their own"),
+}
 _MARGINS = ("header", "footer")
 
 
@@ -33,7 +38,8 @@ def read_word(source: Body) -> BodyText:
     notes = {kind: list(_read_notes(archive, part, kind)) for kind in _NOTES}
     named = {(kind, key): block for kind, found in notes.items() for key, block in found}
     levels = _heading_levels(archive, part)
-    body = Part(archive, part, levels, named, is_report=source.is_report)
+    numbering = Numbering(archive, part)
+    body = Part(archive, part, levels, named, is_report=source.is_report, numbering=numbering)
     add_sections(text, body.read_blocks())
     margins = ((k, name) for k in _MARGINS for name in _related_parts(archive, part, k))
     blocks = ((Part(archive, name).read_note(), kind) for kind, name in margins)
@@ -45,8 +51,8 @@ def read_word(source: Body) -> BodyText:
     for kind, name in archive.relations(part).values():
         if kind == "aFChunk":
             add_inner(text, source, name, archive.read(name), place="inserted document")
-    for what, why in _NOT_SHOWN.items():
-        text.lose(f"{why} passages", sum(1 for _ in find_all(body.root, what)), "Word hides them")
+    for name, (what, why) in _NOT_SHOWN.items():
+        text.lose(what, sum(1 for _ in find_all(body.root, name)), why)
     add_beside(text, source, archive)
     return text.finish()
 

@@ -10,6 +10,7 @@ from collections.abc import Container
 from itertools import islice
 
 from agent.documents.html.blocks import BLOCK_TAGS, Element, read_blocks
+from agent.documents.html.tables import name_columns
 
 #: Characters of text around the table of a box. A match box of Wikipedia has some 150, and
 #: paragraphs are longer. Found on data/worldcup; run benchmarks/pages.py after changing it.
@@ -29,6 +30,7 @@ _HAS_SECTION = (
     "boolean(descendant::*[self::h1 or self::h2 or self::h3 or self::h4]"
     " | descendant::p[string-length() > 150])"
 )
+_MARKED = "descendant::*[self::nav or self::footer or self::form or @role or @class]"
 _IS_LEAF = "not(descendant::div or descendant::table)"
 #: Classes of navigation and of notices about the page itself, mostly MediaWiki's.
 _NAVIGATION_CLASSES = frozenset(
@@ -44,11 +46,10 @@ def find_boxes(body: Element) -> list[Element]:
     """The boxes below an element, in document order, none inside another."""
     tables, nesting_tables = _find_tables(body)
     found: dict[Element, None] = {}
-    navigation: dict[Element, bool] = {}
+    navigation = _find_navigation(body)
     for element in [*body.xpath(_INFOBOXES)[:MAX_TABLES], *tables]:
-        if element in nesting_tables or _is_inside(element, found):
-            continue
-        if _is_navigation(element, navigation) or not _holds_data(element):
+        is_apart = element in nesting_tables or _is_inside(element, navigation)
+        if is_apart or _is_inside(element, found) or not _holds_data(element):
             continue
         found[_include_surroundings(element, body)] = None
     boxes = [box for box in found if not any(outer in found for outer in box.iterancestors())]
@@ -86,7 +87,7 @@ def _table_of(part: Element) -> Element | None:
     return part if part.tag == "table" else next(part.iterancestors("table"), None)
 
 
-def _is_inside(element: Element, boxes: dict[Element, None]) -> bool:
+def _is_inside(element: Element, boxes: Container[Element]) -> bool:
     return element in boxes or any(outer in boxes for outer in element.iterancestors())
 
 
@@ -102,25 +103,12 @@ def _holds_data(element: Element) -> bool:
     return _text_length(element, 5 * MAX_CELL_CHARS) <= 5 * MAX_CELL_CHARS
 
 
-def _is_navigation(element: Element, known: dict[Element, bool]) -> bool:
-    """Whether an element is, or is inside, a block of navigation, a footer or a form.
-
-    `known` gets the result for the element and those around it.
-    """
-    around: list[Element] = []
-    node, found = element, False
-    while node is not None and not found:
-        if node in known:
-            found = known[node]
-            break
-        around.append(node)
-        found = _is_navigation_block(node)
-        node = node.getparent()
-    known.update(dict.fromkeys(around, found))
-    return found
+def _find_navigation(body: Element) -> set[Element]:
+    """The blocks of navigation, footers and forms."""
+    return {node for node in body.xpath(_MARKED) if _is_navigation(node)}
 
 
-def _is_navigation_block(node: Element) -> bool:
+def _is_navigation(node: Element) -> bool:
     if node.tag in ("nav", "footer", "form") or node.get("role") == "navigation":
         return True
     return not _NAVIGATION_CLASSES.isdisjoint(node.get("class", "").lower().split())
@@ -152,6 +140,7 @@ def _text_length(element: Element, limit: int) -> int:
 
 def render_text(element: Element) -> str:
     """The text of an element: a line for a block or a row. Short blocks side by side are cells."""
+    name_columns(element)
     return "\n".join(block.text for block in read_blocks(element, _find_row_blocks(element)))
 
 

@@ -67,7 +67,7 @@ def find_day(tree: Element) -> str:
 
 def _named_dates(tree: Element) -> Iterator[tuple[str, str]]:
     """Dates with their names in lower case, the ones of the page as a whole first."""
-    for node in _json_nodes(_json_ld(tree)):
+    for node in json_nodes(json_ld(tree)):
         for name in ("dateModified", "datePublished"):
             yield name.lower(), str(node.get(name))[:MAX_DATE]
     for meta in tree.iter("meta"):
@@ -78,7 +78,7 @@ def _named_dates(tree: Element) -> Iterator[tuple[str, str]]:
         yield (element.get("itemprop") or "").lower(), value
 
 
-def _json_nodes(scripts: Iterable[str]) -> Iterator[Json]:
+def json_nodes(scripts: Iterable[str]) -> Iterator[Json]:
     """What JSON-LD says of the page, and not of what is in it: reviews, comments, other pages."""
     for script in scripts:
         try:
@@ -97,7 +97,8 @@ def _is_part(node: Json) -> bool:
     return any(kind in _PARTS for kind in (kinds if isinstance(kinds, list) else [kinds]))
 
 
-def _json_ld(tree: Element) -> list[str]:
+def json_ld(tree: Element) -> list[str]:
+    """The scripts of JSON-LD of a page."""
     scripts = tree.xpath("//script[@type='application/ld+json']/text()")
     return [str(script)[:MAX_SCRIPT] for script in scripts[:MAX_SCRIPTS]]
 
@@ -132,7 +133,7 @@ class Paywall(NamedTuple):
 
 def find_paywall(tree: Element) -> Paywall:
     """What a page says to programs of its price, in hidden elements too."""
-    scripts = [script for script in _json_ld(tree) if _NOT_FREE.search(script)]
+    scripts = [script for script in json_ld(tree) if _NOT_FREE.search(script)]
     selectors = (selector for script in scripts for selector in _PAID_PART.findall(script))
     names = (name for selector in selectors for name in _CLASS.findall(selector)[-1:])
     return Paywall(bool(scripts) or _has_paid_meta(tree), tuple(islice(names, MAX_PAID_PARTS)))

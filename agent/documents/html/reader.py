@@ -9,7 +9,14 @@ from typing import Any, NamedTuple
 
 from agent.documents import sniff
 from agent.documents.blocks import TextBlock
-from agent.documents.body_text import TEXT, Body, BodyText, PlacedText, UnreadablePage
+from agent.documents.body_text import (
+    TEXT,
+    Body,
+    BodyText,
+    PlacedText,
+    UnreadablePage,
+    normalize_text,
+)
 from agent.documents.cpu_limit import OverCpuLimit, limit_cpu
 from agent.documents.formulas import lower_text, raise_text, write_formula
 from agent.documents.html.blocks import Element, read_blocks
@@ -20,6 +27,7 @@ from agent.documents.html.boxes import (
     render_text,
     unwrap_tables,
 )
+from agent.documents.html.data import MIN_TOLD, PLACE, add_data, read_data
 from agent.documents.html.hidden import find_hidden_elements
 from agent.documents.html.links import read_links
 from agent.documents.html.own_words import TEASER, find_day, find_paywall
@@ -36,10 +44,6 @@ MAX_CHARS = 2_000_000
 MAX_ELEMENTS = 15_000
 #: Characters below which the main text is doubted: the page may be a list, a forum, an index.
 MIN_MAIN_TEXT = 250
-#: Share of the prose below which the main text is doubted, and by how much another one must be
-#: longer; characters of a text that counts as prose. Run evals/page_kinds.py after changing them.
-MIN_PROSE_SHARE, MIN_GAIN, MIN_PROSE = 0.5, 2.0, 40
-_NO_PROSE = frozenset("a button script style title nav header footer aside option label".split())
 #: Tags of a page, opening and closing. The largest Wikipedia page measured has 30,000.
 MAX_TAGS = 120_000
 #: The parser compares all attributes of a tag pairwise: 200,000 of them take a minute.
@@ -96,12 +100,13 @@ class _Box(NamedTuple):
 
 
 class HtmlPage(NamedTuple):
-    """Title and text of a page, and what it says of itself: see `own_words.py`."""
+    """Title and text of a page, and what it says of itself: see `own_words.py` and `data.py`."""
 
     title: str
     text: str
     date: str = ""
     is_teaser: bool = False
+    data: str = ""
 
 
 def read_html(source: Body) -> BodyText:
@@ -117,8 +122,10 @@ def read_html(source: Body) -> BodyText:
     text = PlacedText(source, page.title, page.date)
     text.lose(TEXT, page.is_teaser, TEASER)
     text.add(page.text)
+    text.add(page.data, PLACE)
     found = text.finish() if text.has_text else BodyText(text.title, "")
-    wall = None if source.suffix else detect_wall(source.data, found.title, found.text)
+    shown = found.text if len(page.data) >= MIN_TOLD else normalize_text(page.text)
+    wall = None if source.suffix else detect_wall(source.data, found.title, shown)
     if wall:
         raise UnreadablePage(wall.reason, wall.outcome)
     return found
@@ -155,14 +162,15 @@ def extract_html(html: str, url: str = "") -> HtmlPage:
     tree, is_complete = _parse(html)
     if tree is None or tree.find("body") is None:
         return HtmlPage("", strip_tags(html))
-    day, paywall = find_day(tree), find_paywall(tree)
+    day, paywall, data = find_day(tree), find_paywall(tree), read_data(tree)
     _remove_hidden(tree)
     _write_scripts(tree)
     paywall = paywall.look_at(tree.find("body"))  # before the text is taken out of it
     text = _extract_text(tree, url)
     if not is_complete and len(all_text := strip_tags(html)) > 2 * len(text):
         text = all_text
-    return HtmlPage(_find_title(tree), text, day, paywall.hides_rest(text))
+    told = add_data(text, data)
+    return HtmlPage(_find_title(tree), text, day, paywall.hides_rest(text), told)
 
 
 def parse_visible(html: str) -> Element | None:
@@ -283,7 +291,7 @@ def _extract_text(tree: Element, url: str) -> str:
     unwrap_tables(body, _find_tables_without_boxes(body))
     if _count_descendants(body) > MAX_ELEMENTS:
         return _restore_boxes(render_text(body), boxes)
-    text = _choose_main_text(tree, url)
+    text = _extract_main_text(tree, url)
     if len(text) < MIN_MAIN_TEXT:
         text = _prefer_whole_text(body, text)
     return _restore_boxes(text, boxes)
@@ -326,34 +334,16 @@ def _restore_boxes(text: str, boxes: dict[int, _Box]) -> str:
     return "\n".join([*(box.text for box in remaining.values() if box.is_infobox), text])
 
 
-def _choose_main_text(tree: Element, url: str) -> str:
-    """The main text by the fast way; by the slow one too, where the page has much more prose.
+def _extract_main_text(tree: Element, url: str) -> str:
+    """The main text by trafilatura, without the borders of tables.
 
-    The fast way takes one post of a thread for all of it.
+    Its fast way takes one post of a thread for all of it.
     """
-    prose = _count_prose(tree.find("body"))
-    text = _extract_main_text(tree, url)
-    if len(text) >= MIN_PROSE_SHARE * prose:
-        return text
-    slow = _extract_main_text(tree, url, is_fast=False)
-    return slow if len(slow) > MIN_GAIN * len(text) else text
-
-
-def _count_prose(body: Element) -> int:
-    """Characters of the text that is neither a link nor boilerplate."""
-    shown = (one for one in body.iter() if isinstance(one.tag, str) and one.tag not in _NO_PROSE)
-    lengths = (len(element.text.strip()) for element in shown if element.text)
-    return sum(length for length in lengths if length >= MIN_PROSE)
-
-
-def _extract_main_text(tree: Element, url: str, *, is_fast: bool = True) -> str:
-    """The main text by trafilatura, without the borders of tables."""
     import trafilatura
 
     silence_trafilatura()
     try:
-        options: dict[str, Any] = {"fast": is_fast, "include_comments": False}
-        document: Any = trafilatura.bare_extraction(tree, url=url or None, **options)
+        document: Any = trafilatura.bare_extraction(tree, url or None, include_comments=False)
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError):
         document = None  # a fault of the library: the page keeps all its words
     text = (document.text or "") if document is not None else ""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -14,6 +16,7 @@ MIN_GAP = 0.8  # heights of a letter: a blank has 0.4 at most, in type of one wi
 #: ratio of its widest blank to its narrowest, the share of letters.
 MAX_JUSTIFIED, MAX_STRETCH, MIN_LETTERS = 4.0, 1.6, 0.5
 MIN_OVERLAP = 0.4  # of the heights of two letters on one line: one of them may be raised
+MAX_SAMPLED = 200  # letters of a page that tell how it is turned
 MIN_COLUMN_LINES = 4
 MIN_COLUMN_CHARS = 20
 MAX_SIZE = 10_000  # of type; what a broken file says beyond that, or nothing, is not believed
@@ -34,7 +37,8 @@ class PageLine(NamedTuple):
     """A line with its place on the page, mirrored where the page is written from the right.
 
     `baseline` grows upwards; `first` is the width of the first word; `has_blank` says whether a
-    blank stands at the end, which tells in Korean that no word is divided there.
+    blank stands at the end, which tells in Korean that no word is divided there. `cells`: where
+    each of its cells begins and ends.
     """
 
     text: str
@@ -44,11 +48,37 @@ class PageLine(NamedTuple):
     size: float
     first: float
     has_blank: bool = False
+    cells: tuple[tuple[float, float], ...] = ()
 
     @property
     def is_row(self) -> bool:
         """Whether it has cells of a table."""
         return CELL_BREAK in self.text
+
+
+class ShownPage:
+    """A text page of PDFium whose places are those of a page on which its letters are upright."""
+
+    def __init__(self, page: Any) -> None:
+        import pypdfium2.raw as raw
+
+        self._page = page
+        self._as_parameter_ = page._as_parameter_  # for functions of PDFium
+        sampled = range(0, page.count_chars(), max(1, page.count_chars() // MAX_SAMPLED))
+        angles = (raw.FPDFText_GetCharAngle(page, n) / (math.pi / 2) for n in sampled)
+        quarters = Counter(round(angle) % 4 for angle in angles if angle >= 0)
+        usual = max(quarters, key=lambda one: quarters[one], default=0)
+        self._x, self._y = ((1, 0), (0, 1), (-1, 0), (0, -1))[usual]
+
+    def turn(self, x: float, y: float) -> tuple[float, float]:
+        """Where a point of the page is then."""
+        return self._x * x + self._y * y, self._x * y - self._y * x
+
+    def get_charbox(self, index: int, loose: bool = False) -> tuple[float, float, float, float]:
+        """Left, bottom, right and top of a character. Raises PdfiumError, IndexError."""
+        left, bottom, right, top = self._page.get_charbox(index, loose)
+        (x, y), (other_x, other_y) = self.turn(left, bottom), self.turn(right, top)
+        return min(x, other_x), min(y, other_y), max(x, other_x), max(y, other_y)
 
 
 def read_lines(page: Any) -> list[PageLine]:
@@ -68,20 +98,21 @@ def read_lines(page: Any) -> list[PageLine]:
     if len(chars) != count:
         return lines_of_text(text)
     try:
-        return list(order_columns(_place_lines(page, chars)))
+        return list(order_columns(_place_lines(ShownPage(page), chars)))
     except pypdfium2.PdfiumError:  # a character has no place
         return lines_of_text(text)
 
 
-def _place_lines(page: Any, units: Sequence[str]) -> list[PageLine]:
+def _place_lines(page: ShownPage, units: Sequence[str]) -> list[PageLine]:
     chars = [_READ_AS.get(unit, unit) for unit in units]
+    is_mirrored = len(_RIGHT_TO_LEFT.findall("".join(chars))) > len(chars) / 3
     for i in range(len(chars) - 1):
         if chars[i] == " ":
-            gap = _gap_at(page, i) if i else 0.0
+            gap = _gap_between(page, i - 1, i + 1) if i else 0.0
+            gap = -1.0 if not is_mirrored and gap == 0 and _goes_back(page, i) else gap
             chars[i] = "\n" if gap < 0 else CELL_BREAK if gap > MIN_GAP else " "
         elif chars[i] in ALEFS and chars[i + 1] == LAM and is_one_glyph(page, i):
             chars[i : i + 2] = LAM, chars[i]
-    is_mirrored = len(_RIGHT_TO_LEFT.findall("".join(chars))) > len(chars) / 3
     return [_line_at(page, chars, span, is_mirrored) for span in _spans(chars)]
 
 
@@ -100,12 +131,12 @@ def lines_of_text(text: str) -> list[PageLine]:
     ]
 
 
-def _gap_at(page: Any, index: int) -> float:
-    """How wide a blank is, in heights of a letter; below 0 if it is between two lines."""
+def _gap_between(page: ShownPage, index: int, other_index: int) -> float:
+    """How far two letters are apart, in heights of one; below 0 if they are of two lines."""
     import pypdfium2
 
     try:
-        left, right = page.get_charbox(index - 1, True), page.get_charbox(index + 1, True)
+        left, right = page.get_charbox(index, True), page.get_charbox(other_index, True)
     except (pypdfium2.PdfiumError, IndexError):  # at the end, or beside what has no place
         return 0.0
     _, bottom, end, top = left
@@ -118,7 +149,16 @@ def _gap_at(page: Any, index: int) -> float:
     return float(max(0.0, (start - end) / max(height, other)))
 
 
-def is_one_glyph(page: Any, index: int) -> bool:
+def _goes_back(page: ShownPage, index: int) -> bool:
+    """Whether what is behind a blank stands left of what is before it: a cell of another line."""
+    try:
+        before, after = page.get_charbox(index - 1, True), page.get_charbox(index + 1, True)
+    except IndexError:
+        return False
+    return bool(after[2] < before[0] - (before[3] - before[1]))
+
+
+def is_one_glyph(page: ShownPage, index: int) -> bool:
     """Whether a character and the next one have the same bounding box."""
     first, second = page.get_charbox(index), page.get_charbox(index + 1)
     return all(abs(a - b) < 0.01 for a, b in zip(first, second, strict=True))
@@ -140,7 +180,9 @@ def _spans(chars: Sequence[str]) -> Iterator[tuple[int, int]]:
         start = i + 1
 
 
-def _line_at(page: Any, chars: Sequence[str], span: tuple[int, int], is_mirrored: bool) -> PageLine:
+def _line_at(
+    page: ShownPage, chars: Sequence[str], span: tuple[int, int], is_mirrored: bool
+) -> PageLine:
     start, end = span
     word_end = next((i for i in range(start, end) if chars[i] in (" ", CELL_BREAK)), end)
     boxes = (page.get_charbox(i, loose=True) for i in (start, word_end - 1, end - 1))
@@ -159,10 +201,34 @@ def _line_at(page: Any, chars: Sequence[str], span: tuple[int, int], is_mirrored
     (baseline, size), (other, other_size) = _type_at(page, start), _type_at(page, end - 1)
     # a sign of a list or of a note is small, and may be raised
     baseline, size = min(baseline, other), max(size, other_size)
-    return PageLine(text, left, right, baseline, size, width, has_blank)
+    cells: tuple[tuple[float, float], ...] = ((left, right),)
+    if CELL_BREAK in text:
+        spans = list(_split_cells(page, chars, span))
+        text = CELL_BREAK.join("".join(chars[a:b]).replace(CELL_BREAK, " ") for a, b in spans)
+        edges = [page.get_charbox(i, loose=True)[::2] for a, b in spans for i in (a, b - 1)]
+        sides = [(min(a + b), max(a + b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
+        cells = tuple((-b, -a) if is_mirrored else (a, b) for a, b in sides)
+    return PageLine(text, left, right, baseline, size, width, has_blank, cells)
 
 
-def _type_at(page: Any, index: int) -> tuple[float, float]:
+def _split_cells(
+    page: ShownPage, chars: Sequence[str], span: tuple[int, int]
+) -> Iterator[tuple[int, int]]:
+    """The beginning and the end of each cell of a line. No blank need stand between two."""
+    start, end = span
+    for i in range(start + 1, end):
+        if chars[i] == CELL_BREAK:
+            yield start, i
+            start = i + 1
+        elif (
+            start < i and " " not in chars[i - 1 : i + 1] and _gap_between(page, i - 1, i) > MIN_GAP
+        ):
+            yield start, i
+            start = i
+    yield start, end
+
+
+def _type_at(page: ShownPage, index: int) -> tuple[float, float]:
     """The baseline of a character and the size of its type, as they are on the page."""
     import pypdfium2.raw as raw
 
@@ -170,16 +236,16 @@ def _type_at(page: Any, index: int) -> tuple[float, float]:
     raw.FPDFText_GetCharOrigin(page, index, ctypes.byref(x), ctypes.byref(y))
     raw.FPDFText_GetMatrix(page, index, ctypes.byref(matrix))
     size = raw.FPDFText_GetFontSize(page, index) * (matrix.b**2 + matrix.d**2) ** 0.5
-    return y.value, size if 0 < size < MAX_SIZE else 1.0
+    return page.turn(x.value, y.value)[1], size if 0 < size < MAX_SIZE else 1.0
 
 
-def _is_justified(page: Any, chars: Sequence[str], span: tuple[int, int]) -> bool:
+def _is_justified(page: ShownPage, chars: Sequence[str], span: tuple[int, int]) -> bool:
     """Whether the blanks of a line of words are equally wide: then it is stretched, not cells."""
     inside = range(span[0] + 1, span[1] - 1)
     if sum(chars[i].isalpha() for i in inside) < MIN_LETTERS * len(inside):
         return False
     blanks = [i for i in inside if chars[i] in (" ", CELL_BREAK)]
-    gaps = {i: _gap_at(page, i) for i in blanks}
+    gaps = {i: _gap_between(page, i - 1, i + 1) for i in blanks}
     stretched = [gap / (2 if chars[i - 1] in ".,;:!?" else 1) for i, gap in gaps.items()]
     most = min(MAX_JUSTIFIED, MAX_STRETCH * min(gaps.values(), default=0))
     return len(gaps) > 1 and max(stretched) <= most

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from agent.documents.formats.table import format_lines
 from agent.documents.pdf.lines import HYPHEN, PageLine
 from agent.documents.pdf.paragraphs import (
     LOOKED_AHEAD,
@@ -16,6 +17,7 @@ from agent.documents.pdf.paragraphs import (
     is_same_size,
     split_paragraphs,
 )
+from agent.documents.pdf.tables import align_cells
 
 MARGIN_LINES = 2  # at the top and the bottom of a page, where its head and its number may be
 MIN_LINES = 6  # of a page that has a head or foot
@@ -53,12 +55,12 @@ class PageJoiner:
         apart = [line for line, is_apart in margins.items() if is_apart and line not in known]
         inside = [line for line in lines if line not in known and line not in apart]
         heads = [Paragraph([line]) for line in apart]
-        paragraphs = [*heads, *split_paragraphs([*self._divided, *inside])]
+        paragraphs = [*heads, *split_paragraphs([*self._divided, *align_cells(inside)])]
         joint = self._begin_with_rest(paragraphs)
         _end_with_open(paragraphs)
         self._divided = self._cut_divided(paragraphs) if number < self._count else []
         self._open = paragraphs[-1] if paragraphs and paragraphs[-1].is_open else None
-        return PageText("\n".join(map(self._texts.join, paragraphs)), joint)
+        return PageText("\n".join(format_lines(map(self._texts.join, paragraphs))), joint)
 
     def _is_new_margin(self, line: PageLine, number: int) -> bool:
         """Whether a head or foot says something else than those of the pages before."""

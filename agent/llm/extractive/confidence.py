@@ -80,10 +80,12 @@ def _answer_signs(question: ParsedQuestion, best: Sequence[ScoredLine]) -> dict[
 def _lacks_value(question: ParsedQuestion, ranked: Sequence[ScoredLine]) -> bool:
     """Whether no line has a number, a day or a sum of money where one is asked for.
 
-    Of a thing of the past, that is: `When does it occur?` may be told without a day.
+    Of a thing of the past, that is: `When does it occur?` may be told without a day. Only in
+    English the form of a question tells that.
     """
     least = {"money": NEARBY, "number": 0.0, "date": 0.0}
-    if question.kind not in least or (question.kind == "date" and not is_dated(question)):
+    is_undated = question.language == "en" and not is_dated(question)
+    if question.kind not in least or (question.kind == "date" and is_undated):
         return False
     return not any(s.features.typed and s.cover >= least[question.kind] for s in ranked)
 

@@ -28,6 +28,7 @@ from agent.llm.extractive.ranking import ScoredLine, score_lines
 from agent.llm.extractive.rows import fill_rows
 from agent.llm.extractive.selection import choose_sentences, join_neighbours
 from agent.llm.extractive.templates import side_slots, suggest_slots
+from agent.llm.extractive.wishes import read_wish
 from agent.llm.model import Generation
 from agent.outside import Task
 from agent.outside.turns import TURNS
@@ -53,13 +54,14 @@ class Extractive:
         answers: dict[str, Callable[[Task[Any]], dict[str, Any]]] = {
             "generate_queries": _make_queries,
             "understand": _understand,
+            "heed": read_wish,
             "reflect": _reflect,
             "decide": _decide,
             "synthesize": _synthesize,
             "plan": lambda task: reports.make_plan(task.topic, _make_queries(task)["queries"]),
-            "gather": reports.choose_calls,
-            "gaps": _find_gaps,
-            "draft": lambda task: reports.make_draft(task, _synthesize(_with_slots(task))),
+            "gather": lambda _: {"calls": []},  # code searches and reads where no tool is called
+            "section": _write_section,
+            "summary": lambda task: reports.sum_up(task, _synthesize(_with_slots(task))),
             "verify": lambda _: {"verdicts": []},  # the rules judge
             "mend": lambda _: {"answer": "", "citations": []},
         }
@@ -108,13 +110,15 @@ def _understand(task: Task[Any]) -> dict[str, Any]:
 
 
 def _reflect(task: Task[Any]) -> dict[str, Any]:
+    """What the evidence says of the slots; without any, whether it says what the topic asks for."""
+    asked = "answer" in task.answer_type.model_fields
+    task = task if asked else _with_slots(task)
     read = _read(task)
     question, ranked = read.question, read.ranked
     told = fill_rows(task.slots, question, ranked if read.is_sure else ())
     missing = [Slot(name=slot_words(row["name"])) for row in told if row["value"] is None]
     hops = [*_next_hops(question, ranked, task), *slot_queries(question, missing)]
     more = distinct_queries(hops, question) or [" ".join(words_as_written(question)[:8])]
-    asked = "answer" in task.answer_type.model_fields
     draft = _draft(task, read) if asked else {}
     return {
         "answerable": draft.get("answer") != "",  # where none is asked for it is not known
@@ -123,13 +127,6 @@ def _reflect(task: Task[Any]) -> dict[str, Any]:
         "need_more": bool(missing),
         "new_queries": [query or question.text for query in more][:MORE] if missing else [],
     }
-
-
-def _find_gaps(task: Task[Any]) -> dict[str, Any]:
-    """The facts that an answer would need and that the evidence does not say."""
-    known = _reflect(_with_slots(task))
-    missing = [row["name"].replace("_", " ") for row in known["slots"] if row["value"] is None]
-    return {"gaps": missing, "follow_up_queries": known["new_queries"] if missing else []}
 
 
 def _with_slots(task: Task[Any]) -> Task[Any]:
@@ -173,6 +170,13 @@ def _drop_searched(queries: Sequence[str], task: Task[Any]) -> list[str]:
     known = {query.casefold() for query in getattr(task, "queries", ())}
     fresh = distinct_queries(queries, parse_question(task.topic))
     return [query for query in fresh if query.casefold() not in known]
+
+
+# --- report ---------------------------------------------------------------------------------------
+
+
+def _write_section(task: Task[Any]) -> dict[str, Any]:
+    return reports.write_section(task, {} if task.slots else _synthesize(_with_slots(task)))
 
 
 # --- synthesize ----------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from agent.checking.rules import opens_with_pronoun
 from agent.evidence import CJK, content_words, is_row
+from agent.evidence.asked import FINDERS
 from agent.evidence.quantities import find_years
 from agent.evidence.words import word_lists
 from agent.llm.extractive.fact import Fact, is_generic, read_slot
@@ -20,6 +21,7 @@ from agent.llm.extractive.synonyms import synonyms_of
 from agent.llm.extractive.tables import find_numbered, find_record, is_of_part
 from agent.llm.extractive.templates import find_template, side_slots
 from agent.slots.forms import to_typed
+from agent.slots.sameness import same_value
 from agent.state import Slot
 
 #: Words of a question that a sentence and its title may leave out: one in so many. Found on the
@@ -68,6 +70,26 @@ def _fill_from_prose(
     slot: Slot, question: ParsedQuestion, ranked: Sequence[ScoredLine]
 ) -> Filled | None:
     """A fact from the sentence that leaves the fewest words of the question out; else the first."""
+    return next((found for _, found in _fillings(slot, question, ranked)), None)
+
+
+def fill_beside(
+    slot: Slot, question: ParsedQuestion, ranked: Sequence[ScoredLine], best: Filled
+) -> Iterator[Filled]:
+    """Other names than the best one, of sentences of prose that say all of what is asked."""
+    told = [best.value]
+    for _, one in _fillings(slot, part_of(slot, question), ranked):
+        words, own = read_slot(slot, question, one.line.title).words, _bag(one.line.text)
+        is_new = not any(same_value(one.value, v) or one.value in v or v in one.value for v in told)
+        if is_new and all(_says(word, own, own) for word in words):
+            told.append(one.value)
+            yield one
+
+
+def _fillings(
+    slot: Slot, question: ParsedQuestion, ranked: Sequence[ScoredLine]
+) -> list[tuple[int, Filled]]:
+    """The first value of each sentence that states one, with how many words it leaves out."""
     found = []
     for scored in ranked:
         asked = read_slot(slot, question, scored.line.title)
@@ -76,9 +98,11 @@ def _fill_from_prose(
             continue
         for told in _values_of(slot, asked, scored.line, question):
             if "[]" in slot.name or to_typed(told.value, slot) is not None:
-                found.append((left_out, -scored.score, told))
+                said = _bag(scored.line.text).intersection((*asked.words, *asked.relation))
+                is_silent = asked.kind == "text" and not said  # a sentence is the value itself
+                found.append((left_out, is_silent, -scored.score, told))
                 break
-    return min(found, key=lambda one: one[:2])[2] if found else None
+    return [(row[0], row[-1]) for row in sorted(found, key=lambda one: one[:3])]
 
 
 def _values_of(slot: Slot, asked: Fact, line: Line, question: ParsedQuestion) -> Iterator[Filled]:
@@ -155,7 +179,8 @@ def _count_left_out(line: Line, asked: Fact, question: ParsedQuestion) -> int | 
         return None
     if _is_page_about(line, question, asked):
         return len(left_out)
-    whole = all(_says(w, own, own) for w in asked.words) and bool(asked.names)
+    is_about = bool(asked.names) or asked.kind in FINDERS  # a form of its own tells, too
+    whole = all(_says(w, own, own) for w in asked.words) and is_about
     whole = whole and asked.kind not in ("score", "names")
     subject = asked.kind == "name" and len(asked.words) > 2 and not left_out
     whole = whole or (subject and _find_subject(line, asked) is not None)

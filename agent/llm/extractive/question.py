@@ -43,7 +43,7 @@ class ParsedQuestion(NamedTuple):
     def parts(self) -> tuple[ParsedQuestion, ...]:
         """The questions that it is made of, each with the subject; itself where it is one."""
         pieces = split_question(self.text)
-        if len(pieces) < 2 or self.sides:
+        if len(pieces) < 2:
             return (self,)
         first = parse_question(pieces[0].rstrip(" ,") + "?")
         subject = " ".join((*first.surely_named, *first.years)) or first.plain
@@ -111,7 +111,8 @@ def _request_words() -> frozenset[str]:
 
 
 def _compared_sides(text: str) -> tuple[str, ...]:
-    for pattern in patterns("sides"):
+    """What a question compares; nothing where it is made of several."""
+    for pattern in patterns("sides") if len(split_question(text)) < 2 else ():
         if match := pattern.search(text):
             sides = [side.strip(" ,.?!\"'") for side in match.groups()]
             if all(sides) and len(sides[0].split()) <= 8:

@@ -15,9 +15,7 @@ from agent.llm.extractive.selection import choose_sentences, join_neighbours
 from agent.llm.extractive.templates import suggest_slots
 from agent.outside import Task
 
-AT_ONCE = 8  # searches or pages of one turn
-THEME = 90  # words of a theme
-RATIONALE = "No model was used: the sentences are quoted, and were not weighed against each other."
+THEME = 90  # words for a question of a section
 
 
 def make_plan(topic: str, queries: Sequence[str]) -> dict[str, Any]:
@@ -31,42 +29,6 @@ def make_plan(topic: str, queries: Sequence[str]) -> dict[str, Any]:
         "search_strategy": "every query, and the best pages of each",
         "prioritized_sub_queries": rows,
     }
-
-
-def choose_calls(task: Task[Any]) -> dict[str, Any]:
-    """What to search, then what to read: the inputs say what is worth it."""
-    if not task.exchanges:
-        wanted = [("search_web", {"query": row.query}) for row in getattr(task, "queries", ())]
-    else:
-        wanted = [("fetch_page", {"url": url}) for url in getattr(task, "unread_urls", ())]
-    return {"calls": [{"name": name, "arguments": given} for name, given in wanted[:AT_ONCE]]}
-
-
-def make_draft(task: Task[Any], answer: dict[str, Any]) -> dict[str, Any]:
-    """A report whose summary is the sentences of an answer; empty where that is."""
-    cited = answer["citations"]
-    head = {"title": task.topic, "rationale": RATIONALE, "probability": answer["probability"]}
-    if not answer["answer"]:
-        return head
-    return {
-        **head,
-        "summary": [{"text": row["quote"], "citations": [row]} for row in cited],
-        "themes": _make_themes(task, {row["source"] for row in cited}),
-        "confidence": "Low",
-    }
-
-
-def _make_themes(task: Task[Any], cited: set[int]) -> list[dict[str, Any]]:
-    """The sentences that answer each query, none twice."""
-    evidence = _relevant_lines(quotable_lines(task.evidence), task.topic, cited)
-    told, themes = set[str](), []
-    for query in dict.fromkeys((task.topic, *getattr(task, "queries", ()))):
-        lines = _answering_lines(evidence, parse_question(query))
-        fresh = [line for line in lines if line.text not in told]
-        told |= {line.text for line in fresh}
-        if fresh:
-            themes.append({"heading": query, "sentences": [_make_sentence(line) for line in fresh]})
-    return themes
 
 
 def _relevant_lines(evidence: list[Line], topic: str, cited: set[int]) -> list[Line]:
@@ -88,6 +50,41 @@ def _answering_lines(evidence: list[Line], question: ParsedQuestion) -> list[Lin
     if rate_answer(question, ranked, is_stated=is_stated) < ANSWERED:
         return []
     return join_neighbours(choose_sentences(question, ranked, THEME), evidence, (), THEME)
+
+
+def write_section(task: Task[Any], answer: dict[str, Any]) -> dict[str, Any]:
+    """The sentences that answer the questions of a section.
+
+    Without questions these are its heading, whose `answer` comes first, and its searches.
+    """
+    heading = getattr(task, "heading", "")
+    whole = task.topic if heading in task.topic else f"{task.topic} {heading}"
+    first, *others = [slot.name for slot in task.slots] or [whole, *getattr(task, "searches", ())]
+    evidence = quotable_lines(task.evidence)
+    lines = _answering_lines(evidence, parse_question(first))
+    if not task.slots:
+        others = others if lines else []
+        evidence = _relevant_lines(evidence, task.topic, {line.source for line in lines})
+    lines += [line for one in others for line in _answering_lines(evidence, parse_question(one))]
+    told = answer["citations"] if lines and whole == task.topic and answer else ()
+    made: dict[str, dict[str, Any]] = {}
+    for one in (*map(_quote, told), *map(_make_sentence, lines)):
+        made.setdefault(one["text"], one)
+    return {"sentences": list(made.values()), "probability": answer.get("probability")}
+
+
+def sum_up(task: Task[Any], answer: dict[str, Any]) -> dict[str, Any]:
+    """The sentences of the report that answer its topic; else the first one of each section."""
+    sections = getattr(task, "sections", ())
+    numbered = {text: n for n, text in enumerate((t for own in sections for t in own), 1)}
+    cited = answer["citations"] if answer["answer"] else ()
+    quoted = [row["quote"] for row in cited if row["quote"] in numbered]
+    rows = [{"text": text, "of": [numbered[text]]} for text in quoted or [s[0] for s in sections]]
+    return {"summary": rows, "probability": answer["probability"] if quoted else None}
+
+
+def _quote(row: dict[str, Any]) -> dict[str, Any]:
+    return {"text": row["quote"], "citations": [row]}
 
 
 def _make_sentence(line: Line) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 from agent.evidence import is_row
 from agent.llm.extractive.confidence import log_odds
 from agent.llm.extractive.fact import read_slot
-from agent.llm.extractive.filling import Filled, fill_slot, part_of
+from agent.llm.extractive.filling import Filled, fill_beside, fill_slot, part_of
 from agent.llm.extractive.question import ParsedQuestion
 from agent.llm.extractive.ranking import ScoredLine
 from agent.slots.forms import to_typed
@@ -25,6 +25,7 @@ from agent.state import Slot
 BESIDE = 1.0
 #: Kinds that every sentence has values of: of several pages, prose would often name others.
 NO_FORM = frozenset({"text", "name", "names", "place"})
+LISTED = frozenset({"name", "place"})  # kinds of which there may be several right ones
 
 
 def fill_rows(
@@ -58,6 +59,8 @@ def _find_values(
     kind, tabled = read_slot(slot, part_of(slot, question)).kind, is_row(best.line.text)
     # sentences that differ do not disagree, and prose has many names
     is_vague = not tabled and kind in NO_FORM
+    if kind in LISTED and "[]" not in slot.name:
+        yield from fill_beside(slot, question, ranked, best)
     own: dict[int, list[ScoredLine]] = {}
     for scored in ranked:
         own.setdefault(scored.line.source, []).append(scored)

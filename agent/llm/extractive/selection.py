@@ -11,11 +11,12 @@ from agent.evidence.words import count_words
 from agent.llm.extractive.lines import Line, is_label, is_question, plain_name
 from agent.llm.extractive.question import ParsedQuestion
 from agent.llm.extractive.ranking import ScoredLine
+from agent.slots.namesakes import has_other_qualifier
 
 SENTENCES = 4
 CANDIDATES = 25
 CLAUSES = 40  # of a sentence that is cut
-COPIED = 0.2  # a sentence that says no larger share of new words repeats another one
+COPIED = 0.2  # a sentence with no larger share of new words, and no new number, repeats another
 #: How far below the best a sentence may score, and what moves it: points of `ranking.WEIGHTS`.
 #: Found on the tune half of the questions; run `python -m evals` after a change.
 GAP = 3.5
@@ -127,8 +128,20 @@ def _adds_something(line: Line, picked: Sequence[ScoredLine], question: ParsedQu
     title = plain_name(line.title).casefold()
     named = [name & around for name in question.named_words]
     linked = len(title) > 3 and any(title in s.line.text.casefold() for s in picked)
-    copies = any(len(own - set(question.read(s.line.text))) <= COPIED * len(own) for s in picked)
-    return (linked or not named or any(named)) and not copies and not addresses_reader(line)
+    new = [own - set(question.read(s.line.text)) for s in picked]
+    copies = any(len(words) <= COPIED * len(own) and not _has_digit(words) for words in new)
+    is_said = (linked or not named or any(named)) and not copies and not addresses_reader(line)
+    return is_said and not _is_of_another(line, picked[0].line, question)
+
+
+def _is_of_another(line: Line, best: Line, question: ParsedQuestion) -> bool:
+    """Whether a line is of another thing of the name, where the question says which is meant."""
+    own = set(question.read(best.title)) - set(question.read(line.title))
+    return has_other_qualifier(best.title, line.title) and bool(own & set(question.words))
+
+
+def _has_digit(words: Iterable[str]) -> bool:
+    return any(char.isdigit() for word in words for char in word)
 
 
 _QUOTED = re.compile(r"[\"“«「][^\"”»」]*[\"”»」]")

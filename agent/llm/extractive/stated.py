@@ -19,7 +19,8 @@ _CHINESE = re.compile(f"[{CJK}]")
 #: What is said to be so only perhaps, or not at all, states nothing.
 _HEDGE = re.compile(
     r"\b(?:would|expected|planned|scheduled|intended|rumou?red|(?-i:may)|might|could|whether|if|not|never"
-    r"|nor|proposed|supposed|allegedly|(?:did|does|was|were|is|has|had)n['’]t)\b",
+    r"|nor|proposed|supposed|allegedly|some (?:say|claim|believe)"
+    r"|(?:did|does|was|were|is|has|had)n['’]t)\b",
     re.I,
 )
 
@@ -30,7 +31,8 @@ def find_stated(text: str, asked: Fact, title: str) -> list[str]:
         return []
     if asked.kind in ("name", "names") and not _CHINESE.search(text):
         spots, spans = relation_spans(text, asked), name_spans(text)
-        found = [text[a:b] for spot in spots for a, b in _doers(text, spot, spans)]
+        known = {*asked.words, *content_words(title)}
+        found = [text[a:b] for spot in spots for a, b in _doers(text, spot, spans, known)]
         if "won" in asked.relation and (given := _GIVEN.search(text)):
             span = _first_after(text, given.end(), spans)
             found += [text[slice(*_extend_list(text, span, spans))]] if span else []
@@ -75,6 +77,9 @@ _SUBJECT = re.compile(
 )
 _TO_VERB = re.compile(r"\s(?:[a-z]+\s){0,8}to\s")
 _AFTER_ROLE = re.compile(r"(?:,|:|\s(?:is|was|are|were))?\s(?:the\s)?")
+_AFTER_OWNER = re.compile(
+    r"\s(?:of|for|in|at)\s(?:the\s)?(?P<owner>[^,;:.]{1,60}?)\s(?:is|was|are|were)\s(?:the\s)?"
+)
 _BEFORE_ROLE = re.compile(
     r"(?:\s\([^)]*\))?(?:,|\s(?:is|was|are|were|became|as|serves as|served as)|,? who (?:is|was))"
     r"\s(?:(?!of\b|son\b|daughter\b|under\b)[\w-]+\s){0,4}"
@@ -87,7 +92,7 @@ _DESCRIBED = re.compile(
 )
 
 
-def _doers(text: str, spot: Span, spans: list[Span]) -> Iterator[Span]:
+def _doers(text: str, spot: Span, spans: list[Span], known: set[str]) -> Iterator[Span]:
     """Who did what the words at a spot say: one span, of a name or a list of names."""
     start, end = spot
     passive = bool(_PASSIVE.search(text[:start][-30:]))
@@ -95,7 +100,7 @@ def _doers(text: str, spot: Span, spans: list[Span]) -> Iterator[Span]:
     if by := (_BY if passive else _DIRECTLY_BY).match(text, end):
         found = _first_after(text, by.end(), spans)
     elif _ROLE.fullmatch(text[start:end]):
-        found = _role_holder(text, spot, spans)
+        found = _role_holder(text, spot, spans, known)
     elif not passive:
         found = _subject(text, start, spans)
     if found:
@@ -112,11 +117,16 @@ def _first_after(text: str, at: int, spans: list[Span]) -> Span | None:
     return None if owns or re.search(r"[,.;:()]", words) or len(words.split()) > 8 else after[0]
 
 
-def _role_holder(text: str, spot: Span, spans: list[Span]) -> Span | None:
-    """The name beside a word for a role: `its author X`, `X, the author`, `the author is X`."""
+def _role_holder(text: str, spot: Span, spans: list[Span], known: set[str]) -> Span | None:
+    """The name beside a word for a role: `its author X`, `X, the author`, `the author is X`.
+
+    So too behind whose it is, where that is `known`: `the author of Y is X`.
+    """
     start, end = spot
-    link = _AFTER_ROLE.match(text, end)
-    after = next((s for s in spans if link and s[0] == link.end()), None)
+    links = [_AFTER_ROLE.match(text, end), _AFTER_OWNER.match(text, end)]
+    owned = links[1] and known.issuperset(content_words(links[1]["owner"]))
+    ends = {link.end() for link in (links if owned else links[:1]) if link}
+    after = next((s for s in spans if s[0] in ends), None)
     before = [s for s in spans if s[1] <= start]
     if after or not before:
         return after

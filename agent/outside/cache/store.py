@@ -12,19 +12,15 @@ class CacheStore(Protocol):
 
     def load(self) -> None:
         """Import the library."""
-        ...
 
     def get(self, key: str) -> str | bytes | None:
         """The text under a key; None if there is none, or it has expired."""
-        ...
 
     def set(self, key: str, text: str, ttl: float) -> None:
         """Store a text for `ttl` seconds."""
-        ...
 
     def close(self) -> None:
         """Close the connections."""
-        ...
 
 
 class UnusableStore(Exception):

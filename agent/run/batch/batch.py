@@ -25,15 +25,12 @@ class Engine(Protocol):
 
     def start(self, topic: Topic, settings: Settings) -> Future[Json]:
         """Start to research a topic; the result of the future is its row."""
-        ...
 
     def usage_in_flight(self) -> list[CallUsage]:
         """The usage so far of the runs in flight, as far as this process knows it."""
-        ...
 
     def close(self) -> None:
         """Release resources; runs in flight are abandoned, to be resumed from their journals."""
-        ...
 
 
 class Progress(Frozen):

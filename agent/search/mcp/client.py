@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import sys
 import tempfile
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import Future
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
@@ -24,6 +25,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from agent import __version__
 from agent.errors import OutsideError
+from agent.evidence.instructions import find_instruction
 from agent.outside import spawn
 from agent.outside.tls import load_tls_context
 from agent.search.mcp.tools import McpTools, find_tools
@@ -55,6 +57,7 @@ class McpClient:
         self._task: asyncio.Task[None] | None = None
         self._said: IO[str] | None = None  # where the keeper of its process says why it ended
         self._words = ""  # what it said
+        self._is_noisy = self._gives_orders = False
         self._status = 0  # of HTTP, of the last response
         self._bytes_left = MAX_BYTES
         spawn(self._run).add_done_callback(self._note_end)
@@ -78,6 +81,14 @@ class McpClient:
     def read(self, uri: str) -> types.ReadResourceResult:
         """A resource. Raises OutsideError."""
         return self._ask(lambda client: client.read_resource(uri))
+
+    def remarks(self) -> Iterator[str]:
+        """What it did besides answering that a user is to know of."""
+        self._listen()
+        if self._gives_orders:
+            yield "descriptions of its tools give orders to a model; no model sees them"
+        if self._is_noisy:
+            yield "it wrote what is no message, which was left out"
 
     def close(self) -> None:
         """End the connection, and the server's process with all that it started. At any time."""
@@ -127,8 +138,7 @@ class McpClient:
 
     def _give_up(self, outcome: Outcome, detail: str) -> OutsideError:
         """Ask it no more, and end it. The first fault is the one that is told."""
-        with suppress(ValueError):  # the connection has ended, and what the keeper said is kept
-            self._listen()
+        self._listen()
         fault = self._error(outcome, self._words or detail)
         with self._lock:
             fault = self.fault = self.fault or fault
@@ -171,12 +181,14 @@ class McpClient:
             own = types.Implementation(name="llm-research-agent", version=__version__)
             client = await stack.enter_async_context(Client(transport, client_info=own, cache=None))
             tools = [tool async for tool in _list_tools(client)]
+            orders = find_instruction(*(tool.description or "" for tool in tools))
+            self._gives_orders = orders is not None
             self._connected.set_result((client, find_tools(tools, self._server)))
             await asyncio.Event().wait()  # until it is cancelled
 
     def _start(self, stack: AsyncExitStack) -> Any:
         """The transport to the process of a command, which `keeper.py` bounds and ends."""
-        said = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 - on the stack
+        said = tempfile.TemporaryFile("w+")  # noqa: SIM115 - on the stack
         self._said = stack.enter_context(said)
         stack.callback(self._listen)
         bounds = [str(Path(__file__).with_name("keeper.py")), str(MAX_MESSAGE), str(MAX_BYTES)]
@@ -189,10 +201,11 @@ class McpClient:
         return stdio_client(process, errlog=self._said)
 
     def _listen(self) -> None:
-        """Take what the keeper said. Raises ValueError once that is closed."""
-        if self._said:
-            self._said.seek(0)
-            self._words = self._said.read(MAX_DETAIL)
+        """Take what the keeper said, as long as the connection has not ended."""
+        with suppress(ValueError):
+            if self._said:
+                said = os.pread(self._said.fileno(), MAX_DETAIL, 0).decode("utf-8", "replace")
+                self._is_noisy, self._words = "\n" in said, said.strip()
 
     async def _open_http(self, stack: AsyncExitStack) -> Any:
         """The transport to an address: it follows no redirect to another origin."""

@@ -31,7 +31,7 @@ MAX_DEPTH = 4  # levels at which the list of results is looked for
 
 
 class Row(NamedTuple):
-    """One result. `data` is its text where it is given; with `is_whole` it is not a snippet."""
+    """One result. `data` is its text where it is given whole, and `text` may be a part of it."""
 
     url: str = ""  # an address of any scheme
     id: str = ""
@@ -41,6 +41,11 @@ class Row(NamedTuple):
     data: bytes = b""
     media_type: str = PLAIN_TEXT
     is_resource: bool = False
+
+    @property
+    def body(self) -> bytes:
+        """Its text as bytes of its type."""
+        return self.data or self.text.encode("utf-8", "replace")
 
 
 def read_rows(result: CallToolResult) -> list[Row]:

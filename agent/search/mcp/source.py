@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 
 from agent.errors import OutsideError, ReadFailed, SearchFailed
+from agent.pages.guard import AddressGuard
+from agent.pages.stand_ins import ANY, StandIn, StandIns
 from agent.search.hits import MCP_SCHEME, parse_hit
 from agent.search.mcp.results import Row, read_document, read_resource, read_rows
 from agent.search.mcp.tools import ADDRESSES, McpTool
+from agent.search.paid import PaidHits
 from agent.settings import Settings
 from agent.settings.mcp_servers import McpServer, find_mcp_servers
-from agent.state import Hit, Page, SearchResults
+from agent.state import Attempt, Hit, Outcome, Page, SearchResults
+from agent.state.sanitizing import sanitize_line
 from agent.state.urls import canonical_url, is_web_url
 from agent.state.values import hash_text
 
@@ -54,9 +59,12 @@ class McpPlace(NamedTuple):
 class McpSource:
     """One server of a run. It starts when it is first asked. Thread-safe."""
 
-    def __init__(self, server: McpServer, seconds: float = PATIENCE) -> None:
+    def __init__(
+        self, server: McpServer, seconds: float = PATIENCE, *, allow_private: bool = False
+    ) -> None:
         self.name = PREFIX + server.name
         self.server, self._seconds = server, seconds
+        self._guard = AddressGuard(allow_private=allow_private)
         self._lock = threading.Lock()
         self._client: McpClient | None = None
         self._is_closed = False
@@ -69,8 +77,8 @@ class McpSource:
         fault = self._client and self._client.fault
         return f"{self.name}: {fault.message}" if fault and not self._is_closed else ""
 
-    def search(self, query: str) -> tuple[Hit, ...]:
-        """What its tool finds. Raises SearchFailed."""
+    def search(self, query: str) -> PaidHits:
+        """What its tool finds; and what else is to be told of it. Raises SearchFailed."""
         try:
             client = self._open()
             tool = client.tools.search
@@ -81,7 +89,9 @@ class McpSource:
             fetch = client.tools.fetch
         except OutsideError as error:
             raise SearchFailed(error.message, error.remedy, outcome=error.outcome) from None
-        return tuple(hit for row in rows for hit in self._hits_of(row, fetch))
+        told = [self._tell("skipped", remark) for remark in client.remarks()]
+        hits = tuple(hit for row in rows for hit in self._hits_of(row, fetch, told))
+        return PaidHits(hits, attempts=tuple(told))
 
     def probe(self) -> str:
         """Which of its tools are called. Raises SearchFailed."""
@@ -92,7 +102,14 @@ class McpSource:
         return ", ".join(f"{task}: {getattr(tools, task) or 'no tool'}" for task in tools._fields)
 
     def read(self, place: McpPlace) -> Row:
-        """The text at a place. Raises OutsideError."""
+        """The text at a place. Raises ReadFailed."""
+        try:
+            return self._load(place)
+        except OutsideError as error:
+            fault = f"{self.name}: {error.message}"
+            raise ReadFailed(fault, error.remedy, outcome=error.outcome) from None
+
+    def _load(self, place: McpPlace) -> Row:
         if place.kind == "text":
             if row := self._given.get(place):
                 return row
@@ -125,12 +142,25 @@ class McpSource:
                 self._client = McpClient(self.server, self._seconds)
             return self._client
 
-    def _hits_of(self, row: Row, fetch: McpTool | None) -> Iterator[Hit]:
-        """A row as a hit: under its own address if that is one of the web."""
+    def _tell(self, outcome: Outcome, detail: str, remedy: str = "") -> Attempt:
+        told = {"outcome": outcome, "detail": detail, "remedy": remedy}
+        return Attempt(what="search", provider=self.name, **told)
+
+    def _hits_of(self, row: Row, fetch: McpTool | None, told: list[Attempt]) -> Iterator[Hit]:
+        """A row as a hit: under its own address if that is one of the web.
+
+        One that could only be read where nothing may be read is told instead.
+        """
         place = self._place_of(row, fetch)
         if place and place.kind == "text":
             self._keep(place, row)
         web = row.url if is_web_url(row.url) else ""
+        if web and place is None:
+            try:
+                self._guard.check_url(web)
+            except ReadFailed as error:
+                told.append(self._tell(error.outcome, error.message, error.remedy))
+                return
         snippet = row.text or row.data[:4000].decode("utf-8", "replace")
         for hit in parse_hit(web or (place and str(place)), row.title, snippet, row.date):
             yield hit.model_copy(update={"places": (str(place),)}) if web and place else hit
@@ -159,7 +189,22 @@ class McpSource:
 def open_servers(settings: Settings) -> list[McpSource]:
     """The servers of the settings, none of which is started yet. Raises UsageError."""
     seconds = min(PATIENCE, settings.search_timeout)
-    return [McpSource(server, seconds) for server in find_mcp_servers(settings)]
+    allow = settings.allow_private_network
+    servers = find_mcp_servers(settings)
+    return [McpSource(server, seconds, allow_private=allow) for server in servers]
+
+
+def load_place(settings: Settings, url: str) -> Row:
+    """What a server of the settings has at an `mcp:` address. Raises ReadFailed."""
+    place = McpPlace.parse(url)
+    sources = {source.name: source for source in open_servers(settings)}
+    source = sources.get(PREFIX + place.server) if place else None
+    if not (place and source):
+        fault = f"{sanitize_line(url, 200)}: this is at no MCP server that is set up."
+        remedy = f"Name it with --mcp or in MCP_SERVERS; there is {', '.join(sources) or 'none'}."
+        raise ReadFailed(fault, remedy, outcome="forbidden")
+    with closing(source):
+        return source.read(place)
 
 
 class McpReader:
@@ -174,11 +219,13 @@ class McpReader:
         self._sources = {source.name: source for source in sources}
         self._reader, self._web = reader, web
         self._places: dict[str, McpPlace] = {}
+        self._finders: dict[str, str] = {}  # the servers of the pages that they found
 
     def keep(self, found: SearchResults) -> SearchResults:
         """Remember where a server has what it found."""
         if found.provider in self._sources:
             for hit in found.hits:
+                self._finders.setdefault(canonical_url(hit.url), found.provider)
                 for place in filter(None, map(McpPlace.parse, (*hit.places, hit.url))):
                     if PREFIX + place.server == found.provider:
                         self._places.setdefault(canonical_url(hit.url), place)
@@ -186,19 +233,16 @@ class McpReader:
 
     def read(self, url: str) -> Page:
         """A page: by the server that found it, or else from the web. Raises ReadFailed."""
-        place = self._places.get(canonical_url(url))
-        if place is None:
+        key = canonical_url(url)
+        if key not in self._finders:
             return self._web(url)
-        ways: list[Read] = [partial(self._read_place, place)]
+        place = self._places.get(key)
+        ways: list[Read] = [partial(self._read_place, place)] if place else []
         if is_web_url(url):  # a text that came with a search is often cut
-            ways.insert(0 if place.kind == "text" else 1, self._web)
-        failed: list[ReadFailed] = []
-        for way in ways:
-            try:
-                return way(url)
-            except ReadFailed as error:
-                failed.append(error)
-        raise failed[0]
+            ways.insert(0 if place and place.kind == "text" else 1, self._web)
+        finder = self._finders[key]
+        others = tuple(StandIn(finder, way, ANY) for way in ways[1:])
+        return StandIns(ways[0], others, finder)(url)
 
     def warnings(self) -> tuple[str, ...]:
         """Which servers were given up, and why."""
@@ -206,11 +250,6 @@ class McpReader:
 
     def _read_place(self, place: McpPlace, url: str) -> Page:
         name = PREFIX + place.server
-        try:
-            row = self._sources[name].read(place)
-        except OutsideError as error:
-            fault = f"{name}: {error.message}"
-            raise ReadFailed(fault, error.remedy, outcome=error.outcome) from None
-        data = row.data or row.text.encode("utf-8", "replace")
-        page = self._reader.build(url, row.title, data, row.media_type)
+        row = self._sources[name].read(place)
+        page = self._reader.build(url, row.title, row.body, row.media_type)
         return page.model_copy(update={"text_from": name})

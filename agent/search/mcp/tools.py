@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 QUERIES = "query q search_query search_term search question keywords text input".split()
 ADDRESSES = "url uri link address".split()
 IDS = "id document_id doc_id documentId docId result_id page_id path".split()
-#: Words in the names of tools; one that fetches has a word of each of the last two.
+#: Words in the names of tools. One that fetches has one of FETCHES, and takes an address or has one
+#: of TEXTS too.
 SEARCHES = set("search find lookup retrieve".split())
 FETCHES = set("scrape extract crawl read open get load view".split())
 TEXTS = set("page document doc content article note file text url website webpage".split())
@@ -72,7 +73,8 @@ def _is_of_task(tool: Tool, task: str) -> bool:
     words = {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", tool.name)}
     if task == "search":
         return bool(words & SEARCHES)
-    return task in words or bool(words & FETCHES and words & TEXTS)
+    is_address = bool(_argument_of(tool, ADDRESSES))
+    return task in words or bool(words & FETCHES and (is_address or words & TEXTS))
 
 
 def _argument_of(tool: Tool, names: Sequence[str]) -> str:

@@ -8,18 +8,18 @@ from agent.documents.body_text import UnreadablePage
 from agent.documents.formats.archive import parse_xml
 from agent.documents.formats.xml import Element, attribute, find_all, find_first
 from agent.search.scholar.records import ARXIV_DOI, make_name
-from agent.search.scholar.services import Service
+from agent.search.scholar.services import ScholarService
 from agent.state.json_data import Json
 
 
-class Arxiv(Service):
+class Arxiv(ScholarService):
     """Atom: https://info.arxiv.org/help/api/user-manual.html; rates: /help/api/tou.html there.
 
     Where a preprint names the DOI of its published version, that is the work.
     """
 
     name, path, seconds_apart, prefix = "arxiv", "/query", 3.0, "all:"
-    asked = "search_query=({or}){since} max_results={count}"
+    asked = "search_query=({or}){since}&max_results={count}"
     since = " AND submittedDate:[{day:%Y%m%d}0000 TO 300001010000]"
 
     def read(self, data: bytes) -> Iterator[Json]:

@@ -3,72 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import partial
 
-from agent.errors import SearchFailed
-from agent.outside import spawn
-from agent.search.chain import SearchChain
-from agent.search.options import SearchOptions
-from agent.search.paid import PaidHits
 from agent.search.scholar.arxiv import Arxiv
-from agent.search.scholar.services import Crossref, EuropePmc, OpenAlex, SemanticScholar, Service
-from agent.settings import Settings
-from agent.state import Hit, SearchResults, work_key
+from agent.search.scholar.services import (
+    Crossref,
+    EuropePmc,
+    OpenAlex,
+    ScholarService,
+    SemanticScholar,
+)
+from agent.search.side_by_side import EVEN, SideBySide
+from agent.state import Hit, work_key
 from agent.state.json_data import Json, get_path
 
-SERVICES: dict[str, type[Service]] = {
+SERVICES: dict[str, type[ScholarService]] = {
     one.name: one for one in (Crossref, EuropePmc, Arxiv, OpenAlex, SemanticScholar)
 }
-#: Ranks; the more, the less a first rank counts before a tenth. The value of Cormack, Clarke and
-#: Büttcher, SIGIR 2009.
-EVEN = 60
 APART = 3  # years between a preprint and its published version, at most. Set by hand
 
 
-class Scholar:
-    """All services at once. Those that are scarce without a key are asked where no other has hits.
+class Scholar(SideBySide):
+    """All services at once. Those that were retracted come last."""
 
-    Each service has a chain of its own, so one that fails rests like any provider, and the results
-    tell of each.
-    """
+    name, services = "scholar", SERVICES
 
-    name = "scholar"
-
-    def __init__(self, settings: Settings, options: SearchOptions) -> None:
-        services = [service(settings, options) for service in SERVICES.values()]
-        chains = {one: SearchChain([one], options) for one in services}
-        self._chains = {one.name: chain for one, chain in chains.items() if not one.is_scarce}
-        self._scarce = {one.name: chain for one, chain in chains.items() if one.is_scarce}
-
-    def search(self, query: str) -> PaidHits:
-        """Works, best first; those that were retracted last. Raises SearchFailed."""
-        found: list[SearchResults | SearchFailed] = []
-        hits: list[Hit] = []
-        for chains in (self._chains, self._scarce):
-            if not hits:
-                asked = [spawn(partial(_ask, chain, query)) for chain in chains.values()]
-                found += [one.result() for one in asked]
-                hits = fuse(one.hits for one in found if isinstance(one, SearchResults))
-        attempts = tuple(attempt for one in found for attempt in one.attempts)
-        failures = [one for one in found if isinstance(one, SearchFailed)]
-        if len(failures) < len(found):
-            return PaidHits(tuple(hits), attempts=attempts)
-        said = "; ".join(one.message for one in failures)
-        outcome = failures[0].outcome
-        raise SearchFailed(said, failures[0].remedy, outcome=outcome, attempts=attempts)
-
-    def probe(self) -> str:
-        """What each service says, and which keys would help. Raises SearchFailed."""
-        said = {one.provider: one.detail for one in self.search("wikipedia").attempts}
-        last = {one: f"asked last, {one.upper()}_API_KEY is not set" for one in self._scarce}
-        return "; ".join(f"{name}: {detail}" for name, detail in (last | said).items())
-
-
-def _ask(chain: SearchChain, query: str) -> SearchResults | SearchFailed:
-    try:
-        return chain(query)
-    except SearchFailed as failure:
-        return failure
+    def fuse(self, query: str, results: Sequence[Sequence[Hit]]) -> list[Hit]:
+        return fuse(results)
 
 
 def fuse(results: Iterable[Sequence[Hit]]) -> list[Hit]:

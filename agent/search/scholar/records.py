@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 from urllib.parse import quote
 
-from agent.evidence.words import stop_words
 from agent.search.hits import MAX_SNIPPET, MAX_TITLE, MAX_URL
+from agent.search.table_service import as_text, read_path
 from agent.state import Hit
 from agent.state.json_data import Json, get_objects, get_path
 from agent.state.sanitizing import sanitize_line, strip_markup
@@ -16,7 +15,6 @@ from agent.state.urls import is_web_url
 MAX_ABSTRACT = 6000  # characters
 MAX_AUTHORS = 50
 MAX_FIELD = 300  # characters of a name, a DOI, a venue
-MAX_WORDS = 20  # of a query whose words are told singly
 ARXIV_DOI = "10.48550/arxiv."
 #: How publishers begin the title of a work that was retracted, and how services name the notice.
 RETRACTED_TITLES = ("retracted:", "retracted article:", "[retracted]", "withdrawn:")
@@ -30,26 +28,11 @@ _TYPES = (
 _DOI_PREFIXES = ("", "doi:", "https://doi.org/", "http://doi.org/", "http://dx.doi.org/")
 
 
-def read_fields(row: object, fields: str) -> Json:
-    """The values at the paths of a row: `name=path.to.it`, `a|b` the first that is, `a+b` both."""
-    return {
-        name: _read_path(row, path) for name, _, path in (f.partition("=") for f in fields.split())
-    }
-
-
-def _read_path(row: object, path: str) -> Any:
-    if "+" in path:
-        found = (as_text(_read_path(row, one)) for one in path.split("+"))
-        return "-".join(dict.fromkeys(filter(None, found)))
-    steps = (one.split(".") for one in path.split("|"))
-    return next((value for keys in steps if (value := get_path(row, *keys))), None)
-
-
 def read_authors(row: object, path: str) -> list[Json]:
     """Authors at `path:family:given:literal`, or at `path:name` with their names in one piece."""
     where, *names = path.split(":")
     rows = get_objects(row, *where.split("."))[:MAX_AUTHORS]
-    told = [[strip_markup(as_text(_read_path(o, n)), MAX_FIELD) for n in names] for o in rows]
+    told = [[strip_markup(as_text(read_path(o, n)), MAX_FIELD) for n in names] for o in rows]
     return [made for one in told if (made := make_name(*one))]
 
 
@@ -93,13 +76,6 @@ def build_hit(service: str, record: Json) -> Iterator[Hit]:
     yield Hit(title=title, work=known, places=places, **given)
 
 
-def as_text(value: object) -> str:
-    """A text or a number as text, or the first of a list of them; "" for anything else."""
-    if isinstance(value, list):
-        value = next(iter(value), "")
-    return str(value) if isinstance(value, str | int) else ""
-
-
 def is_place(url: str) -> bool:
     """Whether a text is an address that can be read."""
     return len(url) <= MAX_URL and " " not in url and is_web_url(url)
@@ -141,18 +117,3 @@ def _tells_retraction(value: object) -> bool:
     rows: Iterable[object] = value if isinstance(value, list) else ()
     kinds = {str(get_path(one, "type") or one).casefold() for one in rows}
     return value is True or not kinds.isdisjoint(TAKEN_BACK)
-
-
-def join_words(query: str, prefix: str = "") -> str:
-    """The telling words of a query joined by OR, without signs that mean something to a service.
-
-    For services that ask for all words else: the words of a question stand in few works together.
-    """
-    plain = "".join(char if char.isalnum() or char == "-" else " " for char in query)
-    words = [
-        word
-        for one in plain.split()
-        if (word := one.strip("-").casefold()) not in ("or", "and", "not", "")
-    ]
-    telling = [word for word in words if word not in stop_words("en")] or words
-    return " OR ".join(f"{prefix}{word}" for word in telling[:MAX_WORDS])

@@ -3,7 +3,8 @@ import { checkSection, notedElement } from "/ui/checks.js";
 import { claimElements, claimList } from "/ui/claims.js";
 import { element, folded, link, section, siteOf, textElement } from "/ui/element.js";
 import { disputeElements, factSection } from "/ui/facts.js";
-import { formatPrice } from "/ui/labels.js";
+import { formatPrice, headName } from "/ui/labels.js";
+import { plot } from "/ui/plot.js";
 import { lookedForSection } from "/ui/progress.js";
 import { searchElements, sourceSection } from "/ui/sources.js";
 
@@ -27,6 +28,7 @@ const foundSections = (answer, activity, evidence, tools) => [
   tools,
   answer.report ? reportSections(answer, evidence) : [],
   factSection(answer, evidence, activity.copies),
+  (answer.series ?? []).map(seriesSection),
   sourceSection(answer, evidence, activity),
   checkSection(answer),
   printedNotes(answer),
@@ -54,6 +56,22 @@ function answerElement(answer, evidence) {
   return element("div", { class: "answer" }, content);
 }
 
+/** Proved numbers of several times: the plot, and a table of what it shows. */
+function seriesSection({ name, points }) {
+  const told = points.map(({ at, said }) => `${at}: ${said}`).join("; ");
+  const values = points.map(({ at, said, value }) => ({ since: at, value, said }));
+  const rows = points.map(({ at, said }) =>
+    element("tr", {}, element("th", { scope: "row" }, at), textElement(said, "td")),
+  );
+  return section(
+    "series",
+    `${headName(name)} over time`,
+    "",
+    plot(values, `${headName(name)} over time: ${told}`, { isStraight: true }),
+    element("table", { class: "cells" }, element("tbody", {}, rows)),
+  );
+}
+
 // --- a report ------------------------------------------------------------------------------------
 
 function contentsElement({ report }) {
@@ -71,14 +89,17 @@ function contentsElement({ report }) {
 }
 
 function reportSections({ report, citations }, evidence) {
-  const themes = report.sections.map(({ heading, sentences }, n) =>
-    element(
+  const themes = report.sections.map(({ heading, sentences, timeline = [] }, n) => {
+    const dated = timeline.map(({ text }) => sentences.find((one) => one.text === text));
+    const others = sentences.filter((one) => !dated.includes(one));
+    return element(
       "section",
       { class: "theme" },
       textElement(heading, "h2", { id: `theme-${n + 1}`, tabindex: "-1" }),
-      claimElements(sentences, evidence),
-    ),
-  );
+      claimElements(others, evidence),
+      claimList(dated, evidence),
+    );
+  });
   const conflicts = report.conflicts.length && claimList(report.conflicts, evidence);
   return [
     themes,

@@ -23,13 +23,14 @@ export const token = {
 export async function request(path, { body, headers = {}, ...options } = {}) {
   const sent = { ...headers };
   if (token.get()) sent.Authorization = `Bearer ${token.get()}`;
-  if (body) sent["Content-Type"] = "application/json";
+  const isForm = body instanceof FormData; // the browser then says how it is framed
+  if (body && !isForm) sent["Content-Type"] = "application/json";
   let response;
   try {
     response = await fetch(path, {
       ...options,
       headers: sent,
-      body: body && JSON.stringify(body),
+      body: isForm ? body : body && JSON.stringify(body),
       cache: "no-store",
     });
   } catch (error) {
@@ -57,7 +58,7 @@ export const beginCheck = (report) => begin("/api/check/stream", { ...report, de
 
 /** Ask on about the answer of a run; returns the name of the new run. */
 export const askOn = (name, question) =>
-  begin(`${runPath(name)}/follow`, { question, detach: true });
+  begin(`${runPath(name)}/follow`, { ...question, detach: true });
 
 async function begin(path, body) {
   const connection = new AbortController();

@@ -2,7 +2,7 @@
 import { answerSections, marginSection, searchDeeper } from "/ui/answer.js";
 import { checkSections } from "/ui/check.js";
 import { countDropped } from "/ui/checks.js";
-import { button, element, icon } from "/ui/element.js";
+import { button, element, icon, textElement } from "/ui/element.js";
 import { formatCount, formatSeconds, formatUsage } from "/ui/labels.js";
 import { progressSections, searchSection } from "/ui/progress.js";
 import { Evidence } from "/ui/quote.js";
@@ -10,11 +10,13 @@ import { claimsOf, isQuoted, outcomeOf, stepText } from "/ui/run.js";
 import { toolBar } from "/ui/tools.js";
 
 const MAX_HEADLINE = 160; // characters of a question that is set as a headline
-const LOST = "The connection was lost; trying again. The run goes on meanwhile.";
+const ASK_ON = "Ask on about this answer";
+const SAY = "Say what to change, such as: only sources after 2023";
+export const LOST = "The connection was lost; trying again. The run goes on meanwhile.";
 
 /** The elements of one run. */
 export class Article {
-  /** `actions`: `cancel`, `searchDeeper`, `askInOtherWords` and, where it can be, `askOn` are what
+  /** `actions`: `cancel`, `say`, `searchDeeper`, `askInOtherWords` and, where it can be, `askOn` are what
    *  the user may do; `announce` and `showProblem` tell something; `prices` are those of the server. */
   constructor(place, actions) {
     this.actions = actions;
@@ -24,6 +26,7 @@ export class Article {
     this.state = element("p", { class: "state" });
     this.cancel = button("Cancel", actions.cancel, { class: "cancel" });
     this.note = element("p", { class: "note", hidden: true });
+    this.said = element("ul", { class: "said quiet" });
     this.body = element("div", { class: "body" });
     this.foot = element("div", { class: "foot" });
     this.margin = element("aside", { class: "margin", "aria-label": "What it rests on" });
@@ -34,6 +37,7 @@ export class Article {
       head,
       this.state,
       this.note,
+      this.said,
       this.body,
       this.foot,
     );
@@ -50,6 +54,7 @@ export class Article {
     this.#drawCancel(run);
     this.#drawState(run);
     this.#drawNote(run);
+    this.#drawSaid(run);
     if (run.ended) this.#drawAnswer(run);
     else this.#drawProgress(run);
   }
@@ -83,7 +88,17 @@ export class Article {
     this.note.hidden = !text;
   }
 
+  /** What the user said to the run. */
+  #drawSaid({ said }) {
+    if (said.length === this.said.children.length) return;
+    this.said.replaceChildren(...said.map((text) => textElement(`You said: ${text}`, "li")));
+  }
+
   #drawProgress(run) {
+    const { say } = this.actions;
+    if (!run.isCheck && !this.foot.children.length) {
+      this.foot.append(fieldForm(SAY, "Say", say, { maxlength: "500" }));
+    }
     const progress = JSON.stringify([run.slots, run.activity]);
     if (progress === this.drawn.progress) return;
     this.drawn.progress = progress;
@@ -101,12 +116,14 @@ export class Article {
     this.body.classList.toggle("quoted", isQuoted(run.answer)); // no model wrote it
     if (run.answer.check) {
       this.root.classList.add("whole");
+      this.foot.replaceChildren();
       this.body.replaceChildren(...checkSections(run, tools, (by) => this.step(by)));
       return;
     }
     const tries = triesOf(this.actions);
     this.body.replaceChildren(...answerSections(run, this.evidence, tools, tries));
-    this.foot.replaceChildren(this.actions.askOn ? askOnForm(this.actions.askOn) : "");
+    const { askOn } = this.actions;
+    this.foot.replaceChildren(askOn ? fieldForm(ASK_ON, "Ask", askOn, { maxlength: "2000" }) : "");
     const text = this.body.querySelector(".answer");
     if (text) this.evidence.openFirst(text);
   }
@@ -117,24 +134,24 @@ const triesOf = ({ prices, searchDeeper: deepen, askInOtherWords }) => [
   { text: "Ask in other words", note: "opens the question", act: askInOtherWords },
 ];
 
-/** The field below an answer that asks on about it. */
-function askOnForm(askOn) {
+/** A field at the foot of a run, and what sends it. */
+function fieldForm(words, verb, send, attributes) {
   const field = element("textarea", {
     rows: "1",
-    maxlength: "2000",
-    placeholder: "Ask on about this answer",
-    "aria-label": "Ask on about this answer",
+    placeholder: words,
+    "aria-label": words,
     dir: "auto",
+    ...attributes,
   });
   const form = element(
     "form",
     { class: "box on" },
     field,
-    element("button", { class: "main" }, "Ask"),
+    element("button", { class: "main" }, verb),
   );
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    askOn(field);
+    send(field);
   });
   submitOnEnter(field);
   return form;

@@ -29,18 +29,12 @@ export class CheckForm {
       if (report) check(this.#ask({ report }));
       else this.#refuse("Paste a report first, or choose its file.");
     });
-    const send = (file) => this.#read(file).then(check, ({ message }) => this.#refuse(message));
-    form.elements.file.addEventListener("change", ({ target }) => {
-      if (target.files.length) send(target.files[0]);
-      target.value = "";
-    });
-    form.addEventListener("dragover", (event) => event.preventDefault());
-    form.addEventListener("drop", (event) => {
-      const [file] = event.dataTransfer.files;
-      if (!file) return; // text that is dropped goes into the field
-      event.preventDefault();
-      send(file);
-    });
+    this.check = check;
+  }
+
+  /** Check the file that was chosen or dropped. */
+  take([file]) {
+    return this.#read(file).then(this.check, ({ message }) => this.#refuse(message));
   }
 
   #ask(report) {

@@ -44,7 +44,8 @@ export function icon(shape) {
   return svg;
 }
 
-function svgElement(name, attributes) {
+/** An element of a drawing. */
+export function svgElement(name, attributes) {
   const made = document.createElementNS(SVG, name);
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
   return made;

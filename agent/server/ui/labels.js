@@ -16,7 +16,8 @@ const STEPS = {
 const AFTER_TASKS = {
   reflect: "Checking the quotes",
   synthesize: "Checking the quotes",
-  draft: "Checking the quotes",
+  section: "Checking the quotes",
+  summary: "Checking the quotes",
   verify: "Finishing",
 };
 const DEPTHS = {
@@ -132,6 +133,12 @@ export function formatTime(time) {
   const style = isToday ? { timeStyle: "short" } : { dateStyle: "medium" };
   return Number.isNaN(+date) ? "" : new Intl.DateTimeFormat(undefined, style).format(date);
 }
+
+/** A day with its time. */
+export const formatMoment = (time) =>
+  new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" }).format(
+    new Date(time),
+  );
 
 /** A date as a search names it, which may be no date at all. */
 export function formatDate(text) {

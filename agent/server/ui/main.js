@@ -13,18 +13,24 @@ import {
 } from "/ui/api.js";
 import { Article, endAnnouncement, submitOnEnter } from "/ui/article.js";
 import { CheckForm } from "/ui/check.js";
+import { Documents } from "/ui/documents.js";
+import { element } from "/ui/element.js";
 import {
   fillChoices,
   fillForm,
   problemElement,
   readForm,
+  readTable,
   requestFault,
   showExamples,
   showWay,
 } from "/ui/form.js";
-import { History } from "/ui/history.js";
 import { serviceLabel } from "/ui/labels.js";
+import { Library, showRecent } from "/ui/library.js";
+import { PlanList } from "/ui/plan.js";
 import { newRun, stepText, withAnswer, withFrame, withSummary } from "/ui/run.js";
+import { TableView } from "/ui/table.js";
+import { watchElements } from "/ui/watch.js";
 
 const POLL_INTERVAL = 1000; // ms between requests for what a run has done
 const ANNOUNCE_INTERVAL = 4000; // ms between announcements of progress
@@ -32,7 +38,13 @@ const ANNOUNCE_INTERVAL = 4000; // ms between announcements of progress
 const byId = (id) => document.getElementById(id);
 const form = byId("ask");
 const homeTitle = document.title;
-const earlier = new History(byId("earlier"), { announce, showProblem });
+const tell = { announce, showProblem };
+const library = new Library(byId("library"), tell);
+const documents = new Documents(byId("documents"), tell);
+const checkForm = new CheckForm(byId("check"), {
+  check: submitCheck,
+  showFault: (fault) => showProblem(new Problem(fault)),
+});
 let following = new AbortController(); // stops following the run that is open
 let run = null;
 let article = null;
@@ -81,11 +93,13 @@ function showProblem(error, retry = start) {
 }
 
 const clearProblem = () => byId("problem").replaceChildren();
-/** Show the first page, the form of a check, or neither. */
-const showForm = (shown) => {
-  for (const part of document.querySelectorAll("#home, #below")) part.hidden = shown !== "ask";
-  byId("checking").hidden = shown !== "check";
-};
+/** Show one of the views, or none: a run has a place of its own. */
+function showView(shown) {
+  for (const part of document.querySelectorAll("[data-view]")) {
+    part.hidden = part.dataset.view !== shown;
+  }
+  byId("view").replaceChildren();
+}
 
 // --- a run ---------------------------------------------------------------------------------------
 
@@ -103,7 +117,7 @@ async function openRun(name, { focus = false, below = false } = {}) {
     askOn: status.follow ? followUp : null,
     prices,
   });
-  showForm(null);
+  showView("run");
   run = newRun(name, summary);
   draw();
   announce("Research has begun.");
@@ -157,6 +171,20 @@ async function cancel() {
   }
 }
 
+/** Tell the run what to change of what is planned next. */
+async function say(field) {
+  const text = field.value.trim();
+  if (!text) return;
+  try {
+    await request(`${runPath(run.name)}/say`, { method: "POST", body: { text } });
+    changeRun({ ...run, said: [...run.said, text] });
+    field.value = "";
+    announce("Said. It counts from the next step on.");
+  } catch (error) {
+    showProblem(error, () => say(field));
+  }
+}
+
 /** Ask the same question again, and go further for it. */
 function searchDeeper() {
   const { question } = run;
@@ -168,11 +196,12 @@ function searchDeeper() {
 function askInOtherWords() {
   const { question } = run;
   history.pushState(null, "", "/");
-  showHome();
+  leaveRun();
+  VIEWS.ask();
   form.elements.question.value = question;
 }
 
-const actions = { cancel, searchDeeper, askInOtherWords, announce, showProblem };
+const actions = { cancel, say, searchDeeper, askInOtherWords, announce, showProblem };
 
 /** Ask on about the answer that is open. */
 async function followUp(field) {
@@ -185,7 +214,9 @@ async function followUp(field) {
     return;
   }
   try {
-    const name = await askOn(run.name, question);
+    const about = documents.of(run.name);
+    const name = await askOn(run.name, { question, documents: about });
+    documents.keepFor(name, about);
     history.pushState(null, "", `/?run=${encodeURIComponent(name)}`);
     shownSearch = location.search;
     await openRun(name, { focus: true, below: true });
@@ -198,7 +229,8 @@ async function followUp(field) {
 
 async function submit() {
   clearProblem();
-  const body = readForm(form);
+  const isTable = form.elements.way.value === "table";
+  const body = isTable ? readTable(form) : readForm(form);
   const fault = requestFault(body);
   form.elements.question.setAttribute("aria-invalid", String(Boolean(fault)));
   if (fault) {
@@ -208,15 +240,63 @@ async function submit() {
   }
   const send = form.querySelector("button.main");
   send.disabled = true;
-  await open(() => beginRun(body), submit);
+  if (isTable) await beginTable(body);
+  else await ask(body);
   send.disabled = false;
 }
 
-/** Begin a run and show it; `retry` is offered where it could not begin. */
-async function open(begin, retry) {
+/** Begin the run of a question, or show its plan first. */
+async function ask(body) {
+  body.documents = await documents.ids();
+  if (form.elements.plan.checked && body.strategy === "report") await showPlan(body);
+  else await begin(body);
+}
+
+/** Begin the run of a question. */
+const begin = (body) =>
+  open(
+    async () => {
+      const name = await beginRun(body);
+      documents.keepFor(name, body.documents);
+      return name;
+    },
+    () => begin(body),
+  );
+
+/** Show the plan of a report, which the user may change before it starts. */
+async function showPlan(body) {
+  announce("The plan is being made.");
+  byId("price").textContent = "Planning";
+  try {
+    const offer = await fetchJson("/api/plan", { method: "POST", body });
+    history.pushState(null, "", "/?plan");
+    leaveRun();
+    const list = new PlanList(offer, {
+      start: (plan) => begin({ ...body, plan }),
+      planAgain: (clarified) => showPlan({ ...body, clarified }),
+      announce,
+    });
+    showElements(...list.elements.filter(Boolean));
+    scrollTo(0, 0);
+    announce("The plan is there.");
+  } catch (error) {
+    showProblem(error, () => showPlan(body));
+  }
+  showWay(form, prices);
+}
+
+const beginTable = (body) =>
+  open(
+    () => fetchJson("/api/tables", { method: "POST", body }).then(({ id }) => id),
+    () => beginTable(body),
+    "table",
+  );
+
+/** Begin a run or a table and show it; `retry` is offered where it could not begin. */
+async function open(begin, retry, view = "run") {
   try {
     const name = await begin();
-    history.pushState(null, "", `/?run=${encodeURIComponent(name)}`);
+    history.pushState(null, "", `/?${view}=${encodeURIComponent(name)}`);
     scrollTo(0, 0);
     showAddress({ focus: true });
   } catch (error) {
@@ -238,37 +318,68 @@ async function showAddress({ focus = false } = {}) {
   clearProblem();
   shownSearch = location.search;
   const asked = new URLSearchParams(location.search);
-  const name = asked.get("run");
   try {
-    if (name) await openRun(name, { focus });
-    else showHome(asked.has("check") ? "check" : "ask");
+    const view = Object.keys(VIEWS).find((one) => asked.has(one)) ?? "ask";
+    if (view !== "run") leaveRun();
+    await VIEWS[view](asked.get(view), { focus });
   } catch (error) {
     showProblem(error, error.status === 401 ? start : showAddress);
   }
 }
 
-/** Go to the part of the page that the address names. */
-function goToPart() {
-  const part = document.getElementById(location.hash.slice(1));
-  part?.scrollIntoView();
-  part?.focus({ preventScroll: true });
-}
-
-function showHome(shown = "ask") {
+/** Leave the run that is open; it goes on. */
+function leaveRun() {
   following.abort();
+  following = new AbortController();
   article?.evidence?.leave();
   run = null;
   article = null;
   byId("runs").replaceChildren();
-  showForm(shown);
   document.title = homeTitle;
-  if (shown === "check") {
+}
+
+/** What an address shows, by the name of its part; each is called with the value of that part. */
+const VIEWS = {
+  run: openRun,
+  check() {
+    showView("check");
     byId("report").focus();
-    return;
-  }
-  const listed = earlier.refresh().catch(() => {});
-  if (location.hash === "#earlier") listed.then(goToPart);
-  else form.elements.question.focus();
+  },
+  library() {
+    showView("library");
+    document.title = `Library · ${homeTitle}`;
+    byId("library").querySelector("h1").focus();
+    return library.refresh();
+  },
+  async watch(name) {
+    showElements(LOADING);
+    const watch = await fetchJson(`/api/watches/${encodeURIComponent(name)}`);
+    showElements(...watchElements(watch));
+  },
+  async table(name) {
+    showElements(LOADING);
+    const view = new TableView(name, tell);
+    const { signal } = following;
+    await view.fetch(signal);
+    showElements(view.root);
+    article = { evidence: view.card, step: () => {}, foot: view.root };
+    return view.follow(signal);
+  },
+  ask() {
+    showView("ask");
+    showRecent(byId("earlier")).catch(() => {});
+    form.elements.question.focus();
+  },
+};
+const LOADING = element("p", { class: "quiet" }, "Loading");
+
+/** Show elements in place of a view; the first one that can be is focused. */
+function showElements(...elements) {
+  showView("view");
+  byId("view").replaceChildren(...elements);
+  const title = byId("view").querySelector("h1");
+  if (title) document.title = `${title.textContent} · ${homeTitle}`;
+  title?.focus();
 }
 
 async function start() {
@@ -278,6 +389,8 @@ async function start() {
     remedy,
   }));
   byId("model").textContent = serviceText(status);
+  documents.isOpen = Boolean(status.documents);
+  byId("add-file").hidden = !documents.isOpen;
   const refusal = await fillChoices(form).catch((error) => error);
   const choices = await fetchJson("/api/choices").catch(() => ({ examples: [], prices: [] }));
   prices = choices.prices;
@@ -308,23 +421,43 @@ form.addEventListener("submit", (event) => {
   submit();
 });
 form.addEventListener("change", () => showWay(form, prices));
-new CheckForm(byId("check"), {
-  check: submitCheck,
-  showFault: (fault) => showProblem(new Problem(fault)),
-});
 submitOnEnter(form.elements.question);
 
 document.addEventListener("click", (event) => {
   for (const menu of document.querySelectorAll("details.menu[open]")) {
     if (!menu.contains(event.target)) menu.open = false;
   }
-  const opener = event.target.closest?.("a[data-run], .bar a, .another");
+  const opener = event.target.closest?.("a[data-open], .bar a, .another");
   const hasModifier = event.metaKey || event.ctrlKey || event.shiftKey || event.button;
   if (!opener || hasModifier) return;
   event.preventDefault();
   history.pushState(null, "", opener.href);
   scrollTo(0, 0);
   showAddress({ focus: true });
+});
+
+// --- files ---------------------------------------------------------------------------------------
+
+const isChecking = () => !byId("checking").hidden;
+/** Give files to the form that is shown: a report to check, or what is asked about. */
+function takeFiles(files) {
+  clearProblem();
+  if (isChecking()) checkForm.take(files);
+  else if (!byId("home").hidden) documents.take(files);
+}
+
+for (const { elements } of [form, byId("check")]) {
+  elements.file.addEventListener("change", ({ target }) => {
+    takeFiles([...target.files]);
+    target.value = "";
+  });
+}
+document.addEventListener("dragover", (event) => event.preventDefault());
+document.addEventListener("drop", (event) => {
+  const files = [...event.dataTransfer.files];
+  if (!files.length) return; // text that is dropped goes into the field
+  event.preventDefault(); // else the browser leaves the page for the file
+  takeFiles(files);
 });
 
 const isTyping = () => /^(input|textarea|select)$/.test(document.activeElement?.localName ?? "");
@@ -337,13 +470,12 @@ document.addEventListener("keydown", (event) => {
   if (isTyping() || event.metaKey || event.ctrlKey || event.altKey) return;
   if (event.key === "n" || event.key === "p") article?.step(event.key === "n" ? 1 : -1);
   if (event.key !== "/") return;
-  const shown = byId("checking").hidden ? form.elements.question : byId("report");
+  const shown = isChecking() ? byId("report") : form.elements.question;
   const field = article ? article.foot.querySelector("textarea") : shown;
   if (field) event.preventDefault();
   field?.focus();
 });
 addEventListener("popstate", () => {
-  if (location.search === shownSearch && location.hash) goToPart();
-  else showAddress();
+  if (location.search !== shownSearch || !location.hash) showAddress();
 });
 start();

@@ -8,12 +8,10 @@ const DESK = matchMedia("(min-width: 1100px)"); // as in style.css
 const MARGIN = 24; // px between a sentence and the sheet below it
 const CAREFUL = matchMedia("(prefers-reduced-motion: reduce)");
 
-/** What the numbers of an answer lead to. */
-export class Evidence {
-  /** `place` gets the card; a sentence's height is measured from the top of it. */
-  constructor(answer, activity, place) {
-    this.answer = answer;
-    this.activity = activity;
+/** A card beside what it is about, or a sheet below it. */
+export class Card {
+  /** `place` gets the card; the height of what it is about is measured from the top of it. */
+  constructor(place) {
     this.card = element("section", {
       class: "quote",
       role: "dialog",
@@ -22,74 +20,29 @@ export class Evidence {
     });
     place.append(this.card);
     this.place = place;
-    this.opener = null; // the number that is open
+    this.opener = null; // what is open
     this.resize = () => this.#settle();
     addEventListener("resize", this.resize);
     DESK.addEventListener("change", this.resize);
   }
 
-  /** The numbers of some sources as buttons; `claim` is what they stand behind, as a text. */
-  markers(numbers, claim = {}) {
-    const known = numbers.filter((number) => this.cited(number).length);
-    if (!known.length) return null;
-    return element(
-      "sup",
-      {},
-      known.map((number) => this.#marker(number, claim)),
-    );
-  }
-
-  /** The citations of a source, each with what stands around its quote. */
-  cited(number) {
-    const all = this.answer.citations.map((one, n) => ({
-      ...one,
-      ...this.activity.contexts[n],
-      date: one.date ?? "",
-    }));
-    return all.filter(({ id }) => id === number);
-  }
-
-  /** The citation of some sources that is nearest to a text. */
-  nearest(numbers, text) {
-    return nearestQuotes(
-      numbers.flatMap((number) => this.cited(number)),
-      text,
-    )[0];
-  }
-
-  #marker(number, claim) {
+  /** A button that opens and closes the card. `content` makes its label and what it shows. */
+  button(text, content, attributes = {}) {
     const open = (event) => {
       if (this.opener === event.currentTarget && !DESK.matches) this.close();
-      else this.open(event.currentTarget, number, claim, event.detail === 0);
+      else this.show(event.currentTarget, content, event.detail === 0);
     };
-    const [{ title, url }] = this.cited(number);
-    const label = `Quote ${number}, from ${title || siteOf(url)}`;
-    return button(String(number), open, {
-      class: "marker",
-      "aria-expanded": "false",
-      "aria-label": label,
-    });
+    return button(text, open, { "aria-expanded": "false", ...attributes });
   }
 
-  /** Open the first quote, where there is room for it beside the text. */
-  openFirst(root) {
-    const first = root.querySelector(".marker");
-    const claim = this.answer.claims.find(({ citations }) => citations.length);
-    if (!first || !DESK.matches) return;
-    this.open(first, Number(first.textContent), claim ?? {}, false);
-  }
-
-  /** Show the quote of a number; by the keyboard, go there. */
-  open(opener, number, claim, byKeyboard) {
+  /** Show the card of a button; by the keyboard, go there. */
+  show(opener, content, byKeyboard) {
+    const { label, elements } = content();
     this.#mark(false);
     this.opener = opener;
     this.#mark(true);
-    const cited = nearestQuotes(this.cited(number), claim.text ?? "");
-    this.card.replaceChildren(...this.#content(number, cited, claim));
-    this.card.setAttribute(
-      "aria-label",
-      `Quote ${number}: ${cited[0].title || siteOf(cited[0].url)}`,
-    );
+    this.card.replaceChildren(...elements.flat(Number.POSITIVE_INFINITY).filter(Boolean));
+    this.card.setAttribute("aria-label", label);
     this.card.hidden = false;
     this.card.scrollTop = 0;
     this.#settle(true);
@@ -139,31 +92,95 @@ export class Evidence {
     if (covered > 0) scrollBy({ top: covered, behavior: CAREFUL.matches ? "instant" : "smooth" });
   }
 
-  #content(number, cited, claim) {
-    const [first] = cited;
-    const { credibility, date } = first;
-    const standing = formatStanding(credibility.domain, credibility.reason);
-    return [
-      element(
-        "div",
-        { class: "title" },
-        element("span", { class: "n" }, String(number)),
-        textElement(first.title || siteOf(first.url), "strong"),
-        button("Close", () => this.#closeByHand(), { class: "plain close" }),
-      ),
-      textElement(siteOf(first.url), "p", { class: "quiet" }),
-      textElement([standing, formatDate(date)].filter(Boolean).join(", "), "p", { class: "quiet" }),
-      cited.map(quoteElements),
-      element("p", { class: "quiet why" }, reasonText(claim, first)),
-    ]
-      .flat(Number.POSITIVE_INFINITY)
-      .filter(Boolean);
+  /** The first line of the card, with what closes it. */
+  head(title, number = "") {
+    return element(
+      "div",
+      { class: "title" },
+      number && element("span", { class: "n" }, number),
+      textElement(title, "strong"),
+      button("Close", () => this.#closeByHand(), { class: "plain close" }),
+    );
   }
 
   #closeByHand() {
     const { opener } = this;
     this.close();
     opener?.focus({ preventScroll: true });
+  }
+}
+
+/** What the numbers of an answer lead to. */
+export class Evidence extends Card {
+  constructor(answer, activity, place) {
+    super(place);
+    this.answer = answer;
+    this.activity = activity;
+  }
+
+  /** The numbers of some sources as buttons; `claim` is what they stand behind, as a text. */
+  markers(numbers, claim = {}) {
+    const known = numbers.filter((number) => this.cited(number).length);
+    if (!known.length) return null;
+    return element(
+      "sup",
+      {},
+      known.map((number) => this.#marker(number, claim)),
+    );
+  }
+
+  /** The citations of a source, each with what stands around its quote. */
+  cited(number) {
+    const all = this.answer.citations.map((one, n) => ({
+      ...one,
+      ...this.activity.contexts[n],
+      date: one.date ?? "",
+    }));
+    return all.filter(({ id }) => id === number);
+  }
+
+  /** The citation of some sources that is nearest to a text. */
+  nearest(numbers, text) {
+    return nearestQuotes(
+      numbers.flatMap((number) => this.cited(number)),
+      text,
+    )[0];
+  }
+
+  #marker(number, claim) {
+    const [{ title, url }] = this.cited(number);
+    return this.button(String(number), () => this.#content(number, claim), {
+      class: "marker",
+      "aria-label": `Quote ${number}, from ${title || siteOf(url)}`,
+    });
+  }
+
+  /** Open the first quote, where there is room for it beside the text. */
+  openFirst(root) {
+    const first = root.querySelector(".marker");
+    const claim = this.answer.claims.find(({ citations }) => citations.length);
+    if (!first || !DESK.matches) return;
+    this.show(first, () => this.#content(Number(first.textContent), claim ?? {}), false);
+  }
+
+  #content(number, claim) {
+    const cited = nearestQuotes(this.cited(number), claim.text ?? "");
+    const [first] = cited;
+    const { credibility, date } = first;
+    const title = first.title || siteOf(first.url);
+    const standing = formatStanding(credibility.domain, credibility.reason);
+    return {
+      label: `Quote ${number}: ${title}`,
+      elements: [
+        this.head(title, String(number)),
+        textElement(siteOf(first.url), "p", { class: "quiet" }),
+        textElement([standing, formatDate(date)].filter(Boolean).join(", "), "p", {
+          class: "quiet",
+        }),
+        cited.map(quoteElements),
+        element("p", { class: "quiet why" }, reasonText(claim, first)),
+      ],
+    };
   }
 }
 

@@ -12,6 +12,7 @@ export const newRun = (name, summary) =>
       question: summary.question ?? "",
       step: "Planning",
       answer: null,
+      said: [], // by the user, while it goes on
       cancelling: false,
       lost: false, // the connection is
       ended: false,
@@ -35,6 +36,7 @@ export const withSummary = (run, summary) => ({
   activity: { ...NO_ACTIVITY, ...summary.activity },
   cancelled: summary.cancelled,
   queued: summary.state === "queued",
+  isCheck: summary.is_check,
   told: summary.answer?.report ?? "", // of a check: what came of it, in lines
 });
 
@@ -43,6 +45,7 @@ export const withAnswer = (run, answer) => ({
   ...run,
   answer,
   ended: true,
+  said: answer.run?.said ?? run.said,
   cancelling: false,
   lost: false,
   question: answer.topic || run.question,

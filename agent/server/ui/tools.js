@@ -6,7 +6,13 @@ const TOLD_FOR = 2000; // ms that a button says what it has done
 const FILES = [
   ["HTML page", "html", "html"],
   ["Markdown", "markdown", "md"],
+  ["PDF", "pdf", "pdf"],
+  ["Word", "docx", "docx"],
   ["JSON", "json", "json"],
+  ["YAML", "yaml", "yaml"],
+  ["BibTeX", "bibtex", "bib"],
+  ["RIS", "ris", "ris"],
+  ["CSL-JSON", "csl-json", "csl.json"],
 ];
 
 /** The tools of a run. `announce` gets what was done in words, `showProblem` what went wrong. */
@@ -24,7 +30,7 @@ export function toolBar(name, { announce, showProblem }) {
   const files = FILES.map(([label, format, suffix]) =>
     button(
       label,
-      done(() => download(name, format, suffix), "Downloaded"),
+      done(() => downloadFile(answerPath(name, format), `${name}.${suffix}`), "Downloaded"),
     ),
   );
   return element(
@@ -58,14 +64,11 @@ function sayIn(pressed, message) {
   setTimeout(() => pressed.replaceChildren(label), TOLD_FOR);
 }
 
-async function fetchFile(name, format) {
-  const response = await request(`${runPath(name)}/answer?format=${format}`);
-  return response.blob();
-}
+const answerPath = (name, format) => `${runPath(name)}/answer?format=${format}`;
 
 async function fetchText(name, format) {
-  const file = await fetchFile(name, format);
-  return file.text();
+  const response = await request(answerPath(name, format));
+  return response.text();
 }
 
 async function copy(text) {
@@ -83,8 +86,10 @@ function copyBySelection(text) {
   area.remove();
 }
 
-async function download(name, format, suffix) {
-  const url = URL.createObjectURL(await fetchFile(name, format));
-  element("a", { href: url, download: `${name}.${suffix}` }).click();
+/** Save what the server sends as a file: a plain link could not carry the access token. */
+export async function downloadFile(path, name) {
+  const response = await request(path);
+  const url = URL.createObjectURL(await response.blob());
+  element("a", { href: url, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from agent.evidence.bare_answers import BARE
-from agent.state import Decided, Event, Research
+from agent.state import Decided, Event, Queried, Research
 from agent.steps.follow_parent import FollowParent
 from agent.steps.reflect import Reflect
 from agent.steps.verify import Verify
@@ -58,14 +58,24 @@ class LoopStrategy:
             yield from self.steps.verify(research)
 
     def _gather(self, research: Research) -> Iterator[Event]:
-        while len(research.events_of(Decided)) < self.max_steps and not research.is_halted:
+        while self._has_step_left(research) and not research.is_halted:
             earlier_rounds = research.round
-            yield from self._decide(research)
+            if wanted := research.steered_queries:
+                yield Queried(round=research.round + 1, queries=wanted)
+            else:
+                yield from self._decide(research)
             if research.round > earlier_rounds:
                 yield from self.steps.search(research)
                 yield from self.steps.browse(research)
+            elif research.steered_queries:
+                continue
             elif _last_action(research) == "return_answer" or _repeats_itself(research):
                 return
+
+    def _has_step_left(self, research: Research) -> bool:
+        """Whether it may decide once more, or has to search for what the user said."""
+        decisions = len(research.events_of(Decided))
+        return decisions < self.max_steps or bool(research.steered_queries)
 
     def _decide(self, research: Research) -> Iterator[Event]:
         had_answer = research.answer is not None

@@ -1,6 +1,6 @@
-"""The strategy `report`: plan, gather with tools, find gaps, gather for those, draft.
+"""The strategy `report`: plan sections, research them side by side, write them, sum up what stands.
 
-`strategy.py` has the order of the steps, and a file each has a step (`plan.py`, `gather.py`,
-`gaps.py`, `draft.py`). `tool_use.py` runs the tool calls of `gather.py`: `tool_calls.py` says which
-of them may be run, `tool_results.py` renders what the model is told of them.
+`strategy.py` has the order of the steps: `plan.py`, `sections.py`, `write.py`. For sections without
+questions `gather.py` lets a model search and read with tools. `tool_use.py` runs its calls:
+`tool_calls.py` says which of them may be run, `tool_results.py` renders what the model is told.
 """

@@ -1,4 +1,4 @@
-"""Gather: a round of research in which the model searches and reads with tools."""
+"""Gather: a round in which a model searches and reads with tools."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from agent.errors import ModelFailed, SearchFailed
+from agent.errors import ModelFailed
 from agent.evidence import render_sources, select_passages
-from agent.outside import Ask, Reply, Task
+from agent.outside import Ask, Task
 from agent.outside.tools import Exchange, Tool, Turn
-from agent.state import Event, Failed, Research, Searched, SubQuery, Warned
+from agent.state import Asked, Event, Research, Searched, Steered, SubQuery, Warned
 from agent.steps.asking import failure_event, reply_event
 from agent.steps.page_choice import choose_pages
 from agent.steps.prompt_rules import DATA_RULE, escape, render_topic
 from agent.strategies.report.tool_calls import FETCH, SEARCH
-from agent.strategies.report.tool_use import TurnOutcome, UseTools
+from agent.strategies.report.tool_use import UseTools
 
 #: Turns of a round without a new call, after which the round ends: the model repeats itself.
 MAX_IDLE_TURNS = 3
@@ -40,7 +40,6 @@ class Explore(Task[Turn]):
     gaps: tuple[str, ...] = ()  # that the round is to close; none in the first round
     earlier_queries: tuple[str, ...] = ()  # of all rounds so far
     max_turns: int = 5
-    unread_urls: tuple[str, ...] = ()  # the best unread hits, for the extractive engine
 
     @property
     def tools(self) -> tuple[Tool, ...]:
@@ -90,39 +89,47 @@ class TurnLimits(NamedTuple):
 
 @dataclass(frozen=True)
 class Gather:
-    """Runs one round: at most `limits.max_turns` turns in which a call was new.
+    """Runs one round for some queries: at most `limits.max_turns` turns in which a call was new.
 
-    If the model read nothing, `fallback` searches the round's queries and reads the best hits.
-    Returns whether the round ended because its turns were used up. Raises Halt, and SearchFailed
-    when every search failed and nothing was read.
+    If the model read nothing, as far as it had turns left or nothing is known at all, its queries
+    are searched and the best hits read without it. Returns
+    whether the round ended because its turns were used up. Raises Halt.
     """
 
     ask: Ask
-    fallback: Ask
     use_tools: UseTools
     limits: TurnLimits
 
-    def __call__(self, research: Research) -> Generator[Event, None, bool]:
-        task = self._build_task(research)
-        are_turns_used_up = yield from self._run_turns(task, research)
-        if not research.sources and self._has_untried(research):
-            yield Warned(message=NO_PAGE_READ)
-            yield from self._gather_without_model(task, research)
-        if not research.sources:
-            yield from self.use_tools.read_best_blocked(research)
-        failures = [event for event in research.events_of(Failed) if event.what == "search"]
-        if failures and not (research.events_of(Searched) or research.sources):
-            last = failures[-1]
-            raise SearchFailed(last.message, last.remedy, outcome=last.outcome)
+    def __call__(
+        self, research: Research, queries: tuple[str, ...]
+    ) -> Generator[Event, None, bool]:
+        before = len(research.sources)
+        are_turns_used_up = yield from self._run_turns(
+            self._build_task(research, queries), research
+        )
+        has_read = len(research.sources) > before or bool(before and are_turns_used_up)
+        yield from self._search_what_is_left(research, queries, has_read=has_read)
         return are_turns_used_up
 
-    def salvage(self, research: Research) -> Iterator[Event]:
-        """After a halt: those of the best unread hits that need no further reading."""
-        return self.use_tools.salvage(research, self.limits.pages_per_query)
-
-    def _has_untried(self, research: Research) -> bool:
-        """Whether there is a query to search or a page to read that was not tried."""
-        return not research.events_of(Searched) or bool(self._unread_urls(research))
+    def _search_what_is_left(
+        self, research: Research, queries: tuple[str, ...], *, has_read: bool
+    ) -> Iterator[Event]:
+        """Search and read for what the user said, or for all queries if the model read nothing."""
+        said = {query for event in research.events_of(Steered) for query in event.queries}
+        left = [
+            query
+            for query in queries
+            if query not in research.searched_queries and (query in said or not has_read)
+        ]
+        yield from self.use_tools.search_queries({0: left}, research)
+        found = (hit for one in research.round_results if one.query in left for hit in one.hits)
+        best = research.filter_untried(found)[: self.limits.pages_per_query]
+        if not has_read:
+            best = choose_pages(research, self.limits.pages_per_query)
+            turns = [one for one in research.events_of(Asked) if one.task == Explore.name]
+            if best and not any(turn.is_by_rules for turn in turns):
+                yield Warned(message=NO_PAGE_READ)
+        yield from self.use_tools.read_hits(best, research)
 
     def _run_turns(self, task: Explore, research: Research) -> Generator[Event, None, bool]:
         """Let the model call tools until it makes no call; returns whether turns were used up."""
@@ -137,52 +144,30 @@ class Gather:
             if not reply.answer.calls:
                 return False
             outcome = yield from self.use_tools(research, reply.answer.calls)
-            task = self._build_next_task(task, research, reply, outcome)
+            exchange = Exchange(model=reply.model, turn=reply.answer, results=outcome.results)
+            # the prompt stays the same: the exchanges follow it
+            task = task.model_copy(update={"exchanges": (*task.exchanges, exchange)})
             new_turns += outcome.is_new
             idle_turns += not outcome.is_new
         if idle_turns == MAX_IDLE_TURNS:
             yield Warned(message=ONLY_REPEATED)
         return new_turns == self.limits.max_turns
 
-    def _gather_without_model(self, task: Explore, research: Research) -> Iterator[Event]:
-        for _ in range(self.limits.max_turns):
-            reply = self.fallback(task)
-            if not reply.answer.calls:
-                return
-            outcome = yield from self.use_tools(research, reply.answer.calls)
-            task = self._build_next_task(task, research, reply, outcome)
-
-    def _build_task(self, research: Research) -> Explore:
-        """The task of a round's first turn: by the plan, and in later rounds by the gaps."""
+    def _build_task(self, research: Research, queries: tuple[str, ...]) -> Explore:
+        """The task of a round's first turn: by the plan, and in later rounds by what is open."""
         plan = research.plan
-        made = tuple(event.found.query for event in research.events_of(Searched))
-        queries = tuple(SubQuery(query=query) for query in research.current_queries)
+        planned = {sub.query: sub for sub in plan.sub_queries} if plan else {}
         task = Explore(
             topic=research.topic,
-            queries=queries,
+            queries=tuple(planned.get(query, SubQuery(query=query)) for query in queries),
             question_type=plan.question_type if plan else "exploratory",
-            earlier_queries=made,
+            search_strategy=plan.search_strategy if plan else "",
+            earlier_queries=tuple(event.found.query for event in research.events_of(Searched)),
             max_turns=self.limits.max_turns,
         )
-        if research.gap_analysis.gaps:
-            wanted = (research.topic, *research.current_queries)
-            evidence = select_passages(research.sources, wanted, self.limits.evidence_tokens)
-            gaps = research.gap_analysis.gaps
-            return task.model_copy(update={"evidence": evidence, "gaps": gaps})
-        if plan:
-            update = {"queries": plan.sub_queries, "search_strategy": plan.search_strategy}
-            return task.model_copy(update=update)
-        return task
-
-    def _build_next_task(
-        self, task: Explore, research: Research, reply: Reply[Turn], outcome: TurnOutcome
-    ) -> Explore:
-        """The task of the next turn. Its prompt stays the same: the exchanges follow it."""
-        exchange = Exchange(model=reply.model, turn=reply.answer, results=outcome.results)
-        exchanges = (*task.exchanges, exchange)
-        return task.model_copy(
-            update={"exchanges": exchanges, "unread_urls": self._unread_urls(research)}
-        )
-
-    def _unread_urls(self, research: Research) -> tuple[str, ...]:
-        return tuple(hit.url for hit in choose_pages(research, self.limits.pages_per_query))
+        if not research.sources:
+            return task
+        wanted = (research.topic, *queries)
+        evidence = select_passages(research.sources, wanted, self.limits.evidence_tokens)
+        gaps = research.gap_analysis.gaps
+        return task.model_copy(update={"evidence": evidence, "gaps": gaps, "search_strategy": ""})

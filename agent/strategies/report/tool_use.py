@@ -17,7 +17,7 @@ from agent.search.chain import FOR_RESEARCH
 from agent.state import Blocked, Event, Hit, Research, Searched, Warned
 from agent.state.urls import canonical_url
 from agent.steps.asking import call_failure
-from agent.steps.web_search import WebSearchTool, source_events
+from agent.steps.web_search import read_pages, source_events
 from agent.strategies.report.tool_calls import (
     credibility_scores,
     find_fault,
@@ -58,22 +58,14 @@ class UseTools:
         valid = [call for call in run if not find_fault(call, research)]
         queries = select_new_queries(valid, research)
         hits = yield from self._block_untrusted(select_new_hits(valid, research), research)
-        form = f"{{}}{FOR_RESEARCH}" if research.plan and research.plan.is_research else "{}"
-        asked = {form.format(query): query for query in queries}
-        for query in asked:  # all start before any is waited for
-            self.search.start(query)
-        for hit in hits:
+        for hit in hits:  # all start before any is waited for
             self.read.start(hit.url)
-        yield from self._search_queries(asked, research.round)
+        yield from self.search_queries({0: queries}, research)
         yield from self._read_pages(hits)
         results = [render_result(call, research, self.blocking) for call in run]
         too_many = render_error(f"at most {MAX_CALLS_PER_TURN} calls a turn are run")
         results += [too_many] * len(excess)
         return TurnOutcome(tuple(results), bool(queries or hits))
-
-    def salvage(self, research: Research, pages_per_query: int) -> Iterator[Event]:
-        """After a halt: those of the round's pages that need no further reading."""
-        return WebSearchTool(self.search, self.read, pages_per_query).salvage(research)
 
     def read_best_blocked(self, research: Research) -> Iterator[Event]:
         """Read the best of the pages that were blocked, but none of a hostile host, and say so."""
@@ -84,15 +76,27 @@ class UseTools:
             yield Warned(message=f"{NOTHING_PASSED} {urls}")
             yield from self._read_pages([event.hit for event in best])
 
-    def _search_queries(self, asked: Mapping[str, str], round: int) -> Iterator[Event]:
-        outcomes = self.search.collect(tuple(asked))
-        for query, outcome in zip(asked.values(), outcomes, strict=True):
+    def search_queries(
+        self, queries: Mapping[int, Sequence[str]], research: Research
+    ) -> Iterator[Event]:
+        """Search all queries side by side, those of each section in their order."""
+        form = f"{{}}{FOR_RESEARCH}" if research.plan and research.plan.is_research else "{}"
+        asked = [(section, query) for section, own in queries.items() for query in own]
+        outcomes = self.search.collect([form.format(query) for _, query in asked])
+        for (section, query), outcome in zip(asked, outcomes, strict=True):
             if isinstance(outcome, OutsideError):
                 yield call_failure("search", query, outcome)
             else:
                 best = outcome.hits[:MAX_RESULTS]
                 found = outcome.model_copy(update={"hits": best, "query": query})
-                yield Searched(round=round, found=found)
+                yield Searched(round=research.round, found=found, section=section)
+
+    def read_hits(self, hits: Sequence[Hit], research: Research) -> Iterator[Event]:
+        """Read pages side by side, but those that are blocked; if all are, the best of them."""
+        allowed = yield from self._block_untrusted(list(hits), research)
+        yield from read_pages(self.read, allowed, research)
+        if not research.sources:
+            yield from self.read_best_blocked(research)
 
     def _read_pages(self, hits: list[Hit]) -> Iterator[Event]:
         outcomes = self.read.collect([hit.url for hit in hits])

@@ -1,9 +1,10 @@
-"""Drafts of a report: which sentences, citations and themes of a model's reply are kept."""
+"""What is written of a report: which sentences and citations of a model's reply are kept."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,8 +12,8 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from agent.settings import DEPTHS, Settings
-from agent.state import Answered, Cited, Hit, Page, PageRead, Research
-from agent.strategies.report.draft import DraftSentence, ReportDraft, Theme, build_report
+from agent.state import Cited, Hit, Page, PageRead, Research
+from agent.strategies.report.sentences import DraftSentence, SentenceClaims
 from tests.support.report_runs import (
     TOPIC,
     claims_of_body,
@@ -45,20 +46,19 @@ WON = "Argentina won the cup."
 GOOD = draft_sentence("Argentina won the cup [4].", (1, WON), (7, "Brazil won"))
 
 
-def test_a_draft_keeps_only_citations_that_stand_and_no_marker_of_its_own() -> None:
+def test_only_citations_that_stand_are_kept_and_no_marker_of_the_model() -> None:
     lie = draft_sentence("Brazil won the cup [1].", (1, "Brazil won the cup"))
-    themes = [Theme(heading="Won [3]", sentences=[GOOD, lie]), Theme(heading="None", sentences=[])]
-    draft = ReportDraft(
-        title="The cup [1]", summary=[GOOD], themes=themes, confidence="Low", rationale="As [2]."
-    )
-    answer, warnings = build_report(draft, research_of_one_page())
-    assert answer.text == "Argentina won the cup [1]." and answer.report
-    assert [(theme.heading, len(theme.claims)) for theme in answer.report.themes] == [("Won", 2)]
-    assert [claim.citations for claim in answer.report.themes[0].claims] == [(1,), ()]
-    assert answer.report.title == "The cup" and answer.report.rationale == "As."
-    assert [quote.text for quote in answer.quotes] == [WON]
-    assert warnings[0] == "A citation was dropped: there is no source 7."
-    assert warnings[1].startswith('A citation was dropped: [1] does not say "Brazil won the cup".')
+    two = draft_sentence("Argentina won the cup [1]. It is made of gold.", (1, WON))
+    builder = SentenceClaims(research_of_one_page().sources, max_citations=None)
+    claims = builder.build_claims([GOOD, lie, two])
+    assert [(claim.text, claim.citations) for claim in claims] == [
+        (WON, (1,)),
+        ("Brazil won the cup.", ()),
+        (WON, (1,)),  # each sentence of a text is a claim of its own
+        ("It is made of gold.", (1,)),
+    ]
+    assert {quote.text for quote in builder.quotes} == {WON}
+    assert [cited.source for cited in builder.lost] == [7, 1]
 
 
 def test_sentences_of_a_report_are_checked_like_any_other(
@@ -69,35 +69,42 @@ def test_sentences_of_a_report_are_checked_like_any_other(
     good = {"text": quote, "citations": [{"source": 1, "quote": quote}]}
     lie = {"text": "Brazil bought the firm in 1999.", "citations": [{"source": 1, "quote": quote}]}
     invented = {"text": "Oslo is its seat.", "citations": [{"source": 7, "quote": "Oslo"}]}
-    draft = {
-        "title": "The firm",
-        "summary": [lie, good],
-        "themes": [
-            {"heading": "Sale", "sentences": [lie, invented]},
-            {"heading": "Founder", "sentences": [good, invented]},
-        ],
-        "conflicts": [lie],
-        "confidence": "high",
-        "rationale": "One source.",
-    }
-    script_replies(world, draft, task="draft")
+    script_replies(world, {"sentences": [lie, invented, good, invented]}, task="section")
+    of_lies = [{"text": "Brazil owns it.", "of": [0, 9]}, {"text": "It was sold.", "of": [1]}]
+    summary = [*of_lies, {"text": "The founder of it is Ada Lindqvist [7].", "of": [1]}]
+    script_replies(world, {"title": "The firm [3]", "summary": summary}, task="summary")
     run, answer = run_checked_report(TOPIC, settings)
     report = report_of(run)
-    assert answer.answer == "Velmora Works was founded by Ada Lindqvist [1]."
-    assert [theme.heading for theme in report.themes] == ["Founder"]
-    assert len(report.themes[0].claims) == 1 and not report.conflicts
-    assert report.confidence == "High" and any("Brazil" in warning for warning in answer.warnings)
+    assert answer.answer == "The founder of it is Ada Lindqvist [1]."
+    assert report.title == "The firm" and [theme.heading for theme in report.themes] == [TOPIC]
+    assert [claim.text for claim in report.themes[0].claims] == [quote]
+    assert answer.report and answer.report.confidence == "Low"
+    assert any("Brazil" in warning for warning in answer.warnings)
 
 
-def test_the_summary_has_five_sentences_at_most_and_is_never_missing() -> None:
-    """Each is a claim of its own, so that what is true of one does not speak for the next."""
-    two = draft_sentence("Argentina won the cup [1]. It is made of gold.", (1, WON))
-    answer, _ = build_report(ReportDraft(title="", summary=[two] * 4), research_of_one_page())
-    assert [claim.text for claim in answer.claims[:2]] == [WON, "It is made of gold."]
-    assert len(answer.claims) == 5 and answer.report and answer.report.title == "Who won?"
-    themes = [Theme(heading="a", sentences=[GOOD])]
-    answer, _ = build_report(ReportDraft(title="x", themes=themes), research_of_one_page())
-    assert answer.text == "Argentina won the cup [1]."
+@pytest.mark.parametrize("summary", [[], [{"text": "Nobody knows.", "of": []}]])
+def test_a_summary_is_never_missing(
+    summary: list[Any], world: Services, settings: Settings
+) -> None:
+    """It is then the first sentence of each section, which is not told again."""
+    script_replies(world, {"title": "", "summary": summary}, task="summary")
+    run, answer = run_checked_report(TOPIC, settings)
+    report = report_of(run)
+    assert answer.answer == "The founder is Ada Lindqvist [1]." and report.title == TOPIC
+    assert [claim.text for claim in report.themes[0].claims] == ["The city is Uppsala."]
+
+
+def test_a_sentence_that_is_all_of_a_report_is_told_once(
+    world: Services, settings: Settings
+) -> None:
+    quote = "Velmora Works was founded by Ada Lindqvist."
+    only = {"text": quote, "citations": [{"source": 1, "quote": quote}]}
+    script_replies(world, {"sentences": [only]}, task="section")
+    script_replies(world, {"title": "T", "summary": [{"text": quote, "of": [1]}]}, task="summary")
+    _, answer = run_checked_report(TOPIC, settings)
+    assert answer.answer == f"{quote[:-1]} [1]." and answer.report and not answer.report.sections
+    assert "## Main Findings" in answer.report.markdown
+    assert answer.report.markdown.count("founded by Ada") == 2  # told, and quoted as its source
 
 
 pieces = st.sampled_from([*TEXT.split(". "), "Brazil", "", "[1]", "cup[2]", "\x00", "【3】"])
@@ -106,31 +113,17 @@ sentences = st.builds(
     text=st.lists(pieces, max_size=3).map(" ".join),
     citations=st.lists(st.builds(Cited, source=st.integers(-1, 3), quote=pieces), max_size=3),
 )
-drafts = st.builds(
-    ReportDraft,
-    title=pieces,
-    summary=st.lists(sentences, max_size=4),
-    themes=st.lists(
-        st.builds(Theme, heading=pieces, sentences=st.lists(sentences, max_size=3)), max_size=3
-    ),
-    conflicts=st.lists(sentences, max_size=2),
-    rationale=pieces,
-)
 
 
-@given(drafts)
+@given(st.lists(sentences, max_size=6))
 @examples(max_examples=30, deadline=None)
-def test_whatever_is_drafted_every_number_has_a_quote(draft: ReportDraft) -> None:
-    grown = research_of_one_page()
-    answer, _ = build_report(draft, grown)
-    assert isinstance(answer, Answered) and answer.report
-    quoted = {quote.source for quote in answer.quotes}
-    claims = [*answer.claims, *claims_of_body(answer.report)]
+def test_whatever_is_written_every_number_has_a_quote(written: list[DraftSentence]) -> None:
+    builder = SentenceClaims(research_of_one_page().sources, max_citations=2)
+    claims = builder.build_claims(written)
+    quoted = {quote.source for quote in builder.quotes}
     assert {n for claim in claims for n in claim.citations} == quoted <= {1}
-    assert all(TEXT[quote.start : quote.end] == quote.text for quote in answer.quotes)
-    shown = [answer.report.title, answer.report.rationale, *(claim.text for claim in claims)]
-    assert not any(re.search(r"\[\d+\]|【\d+】", text) for text in shown)
-    assert all(theme.claims for theme in answer.report.themes)
+    assert all(TEXT[quote.start : quote.end] == quote.text for quote in builder.quotes)
+    assert not any(re.search(r"\[\d+\]|【\d+】", claim.text) for claim in claims)
 
 
 def test_offline_a_small_report_of_quotes(tmp_path: Path) -> None:
@@ -140,7 +133,8 @@ def test_offline_a_small_report_of_quotes(tmp_path: Path) -> None:
     )
     assert answer.status == "complete" and not answer.degraded and answer.usage.llm_calls == 0
     report = report_of(run)
-    assert report.themes and report.confidence == "Low" and "No model" in report.rationale
+    assert report.themes and answer.report
+    assert re.match(r"Of (\d+) sentences \1 are confirmed by quotes", answer.report.rationale)
     pages = {source.n: source.page for source in run.research.sources}
     texts = {page.title: page.text for page in pages.values()}
     cited = {citation.id: texts[citation.title] for citation in answer.citations}
@@ -152,6 +146,8 @@ def test_offline_a_small_report_of_quotes(tmp_path: Path) -> None:
         assert any(claim.text in pages[n].text for n in claim.citations)
     sentences = [claim.text for claim in claims_of_body(report)]
     assert len(sentences) == len(set(sentences))
+    said = [claim.text for claim in answer.claims]
+    assert not set(said) & set(sentences)  # the summary is not the section again
     deep = settings.model_copy(update=DEPTHS["deep"])
     # a query of it, "LEGO people", fits Mount Everest
     _, lego = run_checked_report("Who founded LEGO?", deep)

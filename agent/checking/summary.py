@@ -1,0 +1,52 @@
+"""The summary of a report beside its sections: no sentence is told in both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from agent.checking.rules import opens_with_pronoun
+from agent.evidence import fold
+from agent.state import Claim, Report, Section
+
+
+def first_sentences(themes: Iterable[Section]) -> Iterator[Claim]:
+    """What sums up a report where nothing else does: a proved sentence of each section, no row."""
+    for claims in (theme.claims for theme in themes if theme.claims):
+        yield min(claims, key=lambda one: (one.form == "row", one.verdict != "supported"))
+
+
+def holds(summary: Iterable[Claim], report: Report) -> bool:
+    """Whether a summary stands: not where its sections say something proved, and it nothing."""
+    told = (claim for theme in report.themes for claim in theme.claims)
+    is_proved = any(claim.verdict == "supported" for claim in told)
+    return any(claim.verdict in ("supported", "unchecked") or not is_proved for claim in summary)
+
+
+def tell_once(summary: tuple[Claim, ...], report: Report) -> tuple[tuple[Claim, ...], Report]:
+    """A summary and its report, where both have nothing in the same words.
+
+    Such a sentence is left out of a section of which more is left; else of the summary, of which
+    at least the first sentence is left.
+    """
+    kept = [_leave_out(theme, summary) or theme for theme in report.themes]
+    told = {fold(claim.text) for theme in kept for claim in theme.claims}
+    apart = tuple(claim for claim in summary if fold(claim.text) not in told)
+    if not apart:
+        apart = summary[:1]
+        kept = [left for theme in kept if (left := _leave_out(theme, apart))]
+    return apart, report.model_copy(update={"themes": tuple(kept)})
+
+
+def _leave_out(theme: Section, summary: tuple[Claim, ...]) -> Section | None:
+    """A section without the sentences of a summary; None where nothing is left of it.
+
+    What speaks of such a sentence by a pronoun goes with it.
+    """
+    said = {fold(claim.text) for claim in summary}
+    left: list[Claim] = []
+    is_left_out = False
+    for claim in theme.claims:
+        is_bound = is_left_out and opens_with_pronoun(claim.text)
+        if not (is_left_out := is_bound or fold(claim.text) in said):
+            left.append(claim)
+    return theme.model_copy(update={"claims": tuple(left)}) if left or theme.open else None

@@ -1,0 +1,67 @@
+"""The plan of a report on the command line: printed, or cleared up with the user before the run."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from agent import shell
+from agent.cli import inputs
+
+if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
+    from agent.settings import Settings
+
+RUN_IT = "Edit what you like, then run it: research-agent --plan FILE"
+
+
+def print_plan(topic: str, options: dict[str, Any]) -> int:
+    """Print the plan of a report: as an outline on a terminal, else as JSON."""
+    from agent.run.plan import offer_plan
+    from agent.run.plan_file import write_offer
+
+    settings = inputs.read_settings(options)
+    offer = offer_plan(topic, settings)
+    if answers := _ask_user(offer.ask, options):
+        offer = offer_plan(topic, settings.model_copy(update={"clarified": answers}))
+    is_json = options["format"] == "json"
+    text = offer.model_dump_json(indent=2) + "\n" if is_json else write_offer(offer, RUN_IT)
+    if options["out"]:
+        shell.write_file(options["out"], text)
+    shell.print_text(text)
+    return 0
+
+
+def clarify(topic: str, settings: Settings, options: dict[str, Any]) -> Settings:
+    """The settings of a report after the user was asked what would change its plan.
+
+    The run goes on with the plan, unless there are answers. Nobody is asked but on a terminal.
+    """
+    is_planned = bool(settings.plan or settings.resume or settings.replay)
+    if is_planned or not _is_asked(options):
+        return settings
+    from agent.run.plan import plan_report
+    from agent.run.request import resolve_strategy
+
+    if resolve_strategy(topic, settings).strategy != "report":
+        return settings
+
+    planned = plan_report(topic, settings)
+    if answers := _ask_user(planned.plan.ask, options):
+        return settings.model_copy(update={"clarified": answers})
+    return settings.model_copy(update={"resume": planned.name})
+
+
+def _is_asked(options: dict[str, Any]) -> bool:
+    """Whether a person is there to be asked."""
+    is_terminal = sys.stdin.isatty() and sys.stderr.isatty()
+    return is_terminal and bool(options.get("for_people"))
+
+
+def _ask_user(questions: tuple[str, ...], options: dict[str, Any]) -> tuple[str, ...]:
+    """The user's answers, each with its question; an empty line leaves one open."""
+    if not _is_asked(options):
+        return ()
+    told = ((one, click.prompt(one, default="", show_default=False, err=True)) for one in questions)
+    return tuple(f"{one} {answer.strip()[:1000]}" for one, answer in told if answer.strip())

@@ -1,0 +1,442 @@
+"""What the tables of a page say as wholes: rows found, counted and added up by their cells.
+
+What is asked of a table is an expression, which anybody can compute again from the page:
+
+- `count(City = Oslo; Amount > 100)` of rows, `count(City; Country = Peru)` of the different cells
+  of a column; `sum`, `mean`, `min`, `max` of a column: `sum(Amount; ...)`;
+- `value(Amount; Order = A17)`: the cells of a column; `value(Order; Amount = max)`: of the row with
+  most; `value(City; max count)`, `value(City; max count Order)`, `value(City; max sum Amount)`: the
+  value with most rows, with most different orders, or with the largest sum.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
+from functools import lru_cache
+from itertools import combinations
+from typing import NamedTuple
+
+from agent.evidence.language import Language, language_of
+from agent.evidence.quantities import Number, read_quantities
+from agent.evidence.sentences import Span
+from agent.evidence.words import content_words
+from agent.state import Calculation
+
+MIN_ROWS = 5  # of a table, its head among them
+MOST_VALUES = 5  # that are told of a column
+MOST_WORDS = 30  # of a question that asks a table
+SAMPLED, NUMERIC = 100, 0.9  # cells of a column that are looked at; the share that are numbers
+YEARS = range(1000, 2200)  # numbers that are all among these are years
+SIGNS = {"over": ">", "least": ">=", "under": "<", "most": "<="}
+Rows = Sequence[int]
+
+_TABLE = re.compile(rf"(?:^[^\n]* \|(?: [^\n]*)?\n?){{{MIN_ROWS},}}+", re.M)
+_FILTER = re.compile(r" (=|>=?|<=?) ")
+_GROUP = re.compile(r"(max|min) (count|sum|mean)(?: (.+))?")
+_QUERY = re.compile(r"(count|sum|mean|min|max|value)\((.*)\)")
+_STATEMENT = re.compile(r"(.+?) = (\w+\(.*\))", re.S)
+_WORD = re.compile(r"[^\W_](?:[^\s,;:!?()\"]*[^\W_])?")
+_DIGITS = re.compile(
+    r"([-−(])?\s?(?:[A-Z]{3}\s|[^\w\s(]\s?)?([-−])?(\d[\d.,'’ \u00a0\u202f]*)\)?"
+    r"(?:\s?(?:[^\w\s]|[^\W\d_]{1,4}))?"
+)
+
+
+class Filter(NamedTuple):
+    """What a cell of a column must be: `=`, `>` and so on, and of what; `max` is that of all."""
+
+    column: int
+    sign: str
+    of: str
+
+
+class Query(NamedTuple):
+    """What is asked of a table; `group` is `max` or `min`, what of each value, and its column."""
+
+    kind: str
+    column: int | None = None
+    filters: tuple[Filter, ...] = ()
+    group: tuple[str, str, int | None] | None = None
+
+
+class PageTable:
+    """A table in a text: the names of its columns, the cells of its rows, and where these are."""
+
+    def __init__(self, text: str, start: int, end: int) -> None:
+        lines = text[start:end].rstrip("\n").split("\n")
+        self.names = [cell.strip() for cell in lines[0].split("|")]
+        self.spans: list[Span] = []
+        for line in lines:
+            self.spans.append((start, start + len(line)))
+            start += len(line) + 1
+        self._places = {name: n for n, name in enumerate(self.names)}
+        self._is_named = any(f"{name}: " in line for line in lines[1:3] for name in self.names)
+        self.rows = [self._split(line) for line in lines[1:]]
+        self._numbers: dict[int, list[Decimal | None]] = {}
+
+    def _split(self, line: str) -> list[str]:
+        """The cells of a row, each at its column: by its place, or by the name before it."""
+        cells = [cell.strip() for cell in line.split("|")][: len(self.names)]
+        named = [cell.partition(": ") for cell in cells] if self._is_named else []
+        if any(name in self._places for name, *_ in named):
+            known = {name: value for name, _, value in named}
+            return [known.get(name, "") for name in self.names]
+        return cells + [""] * (len(self.names) - len(cells))
+
+    @property
+    def has_names(self) -> bool:
+        """Whether its first row may name its columns."""
+        told = [name for name in self.names if name]
+        return len(told) > 1 and len({*told}) == len(told) and not any(map(_to_number, told))
+
+    def numbers(self, column: int) -> list[Decimal | None]:
+        """The numbers of a column; none at all where it has other cells than numbers."""
+        if column not in self._numbers:
+            cells = [row[column] for row in self.rows]
+            sample = [cell for cell in cells if cell][:SAMPLED]
+            has_comma = any(re.search(r"\d,\d{1,2}\W*$", cell) for cell in cells)
+            are_told = sum(map(bool, map(_DIGITS.fullmatch, sample))) > NUMERIC * len(sample)
+            read = [_to_number(cell, has_comma=has_comma) for cell in cells if are_told]
+            self._numbers[column] = read or [None] * len(cells)
+        return self._numbers[column]
+
+    def is_numeric(self, column: int) -> bool:
+        """Whether the cells of a column are numbers."""
+        return any(one is not None for one in self.numbers(column))
+
+    def is_measure(self, column: int) -> bool:
+        """Whether the cells of a column are numbers to compute with: no years, no names of rows."""
+        told = [number for number in self.numbers(column) if number is not None]
+        are_years = all(one in YEARS for one in told)
+        return bool(told) and not are_years and (column > 0 or self.has_repeated(column))
+
+    def has_repeated(self, column: int) -> bool:
+        """Whether two rows have the same cell in a column."""
+        return len({row[column] for row in self.rows}) < len(self.rows)
+
+    # --- computing ---
+
+    def compute(self, query: Query) -> tuple[tuple[str, ...], Rows]:
+        """The values that a query has, and the rows that were used; no value where it has none."""
+        rows: Rows = range(len(self.rows))
+        for one in sorted(query.filters, key=lambda one: one.of in ("max", "min")):
+            rows = self._select(rows, one)
+        column = query.column
+        if query.kind == "count":
+            return (str(self._total("count", column, rows)),), rows
+        if column is None or not rows:
+            return (), rows
+        if query.group:
+            return self._compute_groups(rows, column, query.group)
+        if query.kind == "value":
+            return tuple(dict.fromkeys(filter(None, (self.rows[n][column] for n in rows)))), rows
+        if (value := self._total(query.kind, column, rows)) is None:
+            return (), rows
+        if query.kind in ("min", "max"):
+            rows = [n for n in rows if self.numbers(column)[n] == value]
+            return (self.rows[rows[0]][column],), rows
+        before, after = self._units(column)
+        return (f"{before}{_write(value)}{after}",), rows
+
+    def _units(self, column: int) -> tuple[str, str]:
+        """What stands before and behind every number of a column."""
+        found = {
+            (cell[: match.start(3)].strip("-−("), cell[match.end(3) :].strip(")"))
+            for row in self.rows[:SAMPLED]
+            if (match := _DIGITS.fullmatch(cell := row[column]))
+        }
+        return found.pop() if len(found) == 1 else ("", "")
+
+    def _select(self, rows: Rows, one: Filter) -> Rows:
+        if one.of in ("max", "min") and self.is_numeric(one.column):
+            value = self._total(one.of, one.column, rows)
+            return [n for n in rows if self.numbers(one.column)[n] == value]
+        if one.sign == "=":
+            return [n for n in rows if self.rows[n][one.column].casefold() == one.of.casefold()]
+        limit, numbers = _to_number(one.of), self.numbers(one.column)
+        return [n for n in rows if _compare(numbers[n], one.sign, limit)]
+
+    def _total(self, kind: str, column: int | None, rows: Rows) -> Decimal | None:
+        if column is None:
+            return Decimal(len(rows))
+        if kind == "count":
+            return Decimal(len({self.rows[n][column].casefold() for n in rows} - {""}))
+        told = [one for n in rows if (one := self.numbers(column)[n]) is not None]
+        totals: dict[str, Callable[[list[Decimal]], Decimal]] = {
+            "max": max,
+            "min": min,
+            "sum": lambda some: sum(some, Decimal()),
+            "mean": lambda some: sum(some, Decimal()) / len(some),
+        }
+        return totals[kind](told) if told else None
+
+    def _compute_groups(
+        self, rows: Rows, column: int, group: tuple[str, str, int | None]
+    ) -> tuple[tuple[str, ...], Rows]:
+        best, kind, of = group
+        groups: dict[str, list[int]] = {}
+        for n in rows:
+            groups.setdefault(self.rows[n][column], []).append(n)
+        groups.pop("", None)
+        found = {name: self._total(kind, of, some) for name, some in groups.items()}
+        told = [one for one in found.values() if one is not None]
+        limit = (max if best == "max" else min)(told, default=None)
+        names = tuple(name for name, one in found.items() if one == limit)
+        return names, [n for name in names for n in groups[name]]
+
+    # --- expressions ---
+
+    def write(self, query: Query) -> str:
+        """A query as an expression."""
+        column = [] if query.column is None else [self.names[query.column]]
+        filters = [f"{self.names[one.column]} {one.sign} {one.of}" for one in query.filters]
+        if query.group:
+            best, kind, of = query.group
+            filters.append(f"{best} {kind}" + ("" if of is None else f" {self.names[of]}"))
+        return f"{query.kind}({'; '.join((*column, *filters))})"
+
+    def parse(self, expression: str) -> Query | None:
+        """The query that an expression is; None where it is none of this table."""
+        match = _QUERY.fullmatch(expression)
+        parts = match[2].split("; ") if match and match[2] else []
+        has_column = bool(parts) and parts[0] in self._places
+        if not match or not (has_column or match[1] == "count"):
+            return None
+        column = self._places[parts.pop(0)] if has_column else None
+        filters, group = [], None
+        for part in parts:
+            sides = _FILTER.split(part, maxsplit=1)
+            if len(sides) == 3 and sides[0] in self._places:
+                filters.append(Filter(self._places[sides[0]], sides[1], sides[2]))
+            elif (told := _GROUP.fullmatch(part)) and (told[3] or "") in {"", *self._places}:
+                group = told[1], told[2], self._places.get(told[3] or "")
+            else:
+                return None
+        return Query(match[1], column, tuple(filters), group)
+
+
+def _compare(number: Decimal | None, sign: str, limit: Decimal | None) -> bool:
+    if number is None or limit is None:
+        return False
+    is_beyond = number > limit if sign[0] == ">" else number < limit
+    return is_beyond or (sign[1:] == "=" and number == limit)
+
+
+def _to_number(cell: str, *, has_comma: bool = False) -> Decimal | None:
+    """The number that a cell is, with a currency or a unit or without; None for others."""
+    if not (match := _DIGITS.fullmatch(cell)):
+        return None
+    digits = match[3].replace(".", "").replace(",", ".") if has_comma else match[3]
+    plain = re.sub(r"[^\d.]", "", digits).rstrip(".")
+    if plain.count(".") > 1:
+        return None
+    return Decimal(plain) * (-1 if match[1] or match[2] else 1)
+
+
+def _write(value: Decimal) -> str:
+    """A number in plain digits, at most four decimals of a fraction."""
+    text = f"{value:f}" if -value.as_tuple().exponent <= 4 else f"{value:.4f}"  # type: ignore[operator]
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+@lru_cache(maxsize=16)
+def find_tables(text: str) -> list[PageTable]:
+    """The tables of a text whose columns have names."""
+    found = (PageTable(text, *match.span()) for match in _TABLE.finditer(text))
+    return [table for table in found if table.has_names]
+
+
+def compute_statement(statement: str, text: str) -> Calculation | None:
+    """What a statement `312 = count(City = Oslo)` is, if a table of a text gives it."""
+    match = _STATEMENT.fullmatch(statement)
+    for table in find_tables(text) if match else ():
+        query = table.parse(match[2]) if match else None
+        if match and query and ", ".join(table.compute(query)[0]) == match[1]:
+            number = _to_number(match[1])
+            return Calculation(expression=match[2], value=None if number is None else float(number))
+    return None
+
+
+# --- what a question asks of a table --------------------------------------------------------------
+
+
+class _Word(NamedTuple):
+    start: int
+    end: int
+    stems: frozenset[str]
+
+
+class TableQuestion:
+    """A question read as queries of a table: by the names of its columns and by its cells.
+
+    No word may be left over that says something, but those of the page's title. So a question about
+    anything else asks nothing of it.
+    """
+
+    def __init__(self, question: str, table: PageTable, title: str = "") -> None:
+        self._text, self._table = question, table
+        language = language_of(question)
+        words = list(_WORD.finditer(question))[: MOST_WORDS + 1]
+        self._words = [
+            _Word(*w.span(), frozenset(content_words(w[0], language.tag))) for w in words
+        ]
+        self._left = {n for n, word in enumerate(self._words) if word.stems}
+        self._names = [frozenset(content_words(name, language.tag)) for name in table.names]
+        self._title = frozenset(content_words(title, language.tag))
+        self._kinds = dict(self._take_kinds(language))
+
+    def read(self) -> list[Query]:
+        """What is asked; [] where it asks nothing of the table, or where that is not plain."""
+        if len(self._words) > MOST_WORDS:
+            return []
+        limits = list(self._take_limits())
+        equal = self._take_cells()
+        if equal is None:
+            return []
+        named = list(self._take_columns())
+        known = self._title.union(*self._names)
+        if any(not self._words[n].stems <= known for n in self._left):
+            return []
+        columns = [n for n in named if n not in {one.column for one in equal}]
+        if limits:
+            measures = [n for n in columns if self._table.is_measure(n)] or self._only_measure()
+            if not measures:
+                return []
+            columns = [n for n in columns if n != measures[0]]
+            equal += [Filter(measures[0], sign, of) for sign, of in limits]
+        return self._choose(columns, tuple(equal))
+
+    def _choose(self, columns: list[int], filters: tuple[Filter, ...]) -> list[Query]:
+        table, kinds = self._table, self._kinds
+        measures = [n for n in columns if table.is_measure(n)]
+        best = next((kind for kind in ("max", "min") if kind in kinds), "")
+        total = next((kind for kind in ("mean", "sum") if kind in kinds), "")
+        if best:
+            return self._find_best(best, total, columns, filters)
+        if total and measures:
+            return [Query(total, measures[0], filters)]
+        if "count" in kinds:
+            return self._count(columns, filters)
+        found = [Query("value", n, filters) for n in columns[:2]] if filters else []
+        # only what names the rows may be several: else nothing tells the values apart
+        return [one for one in found if one.column == 0 or len(table.compute(one)[0]) == 1]
+
+    def _count(self, columns: list[int], filters: tuple[Filter, ...]) -> list[Query]:
+        """How many: a sum of what counts itself, else different cells, else rows of one thing."""
+        table = self._table
+        if counts := [n for n in columns if table.is_measure(n) and table.has_repeated(n)]:
+            return [Query("sum", counts[0], filters)]
+        if others := [n for n in columns if not table.is_measure(n)]:
+            return [Query("count", others[0], filters)]
+        if columns or table.has_repeated(0):  # numbers that may be what is asked for, or names
+            return []
+        return [Query("count", None, filters)]
+
+    def _find_best(
+        self, best: str, total: str, columns: list[int], filters: tuple[Filter, ...]
+    ) -> list[Query]:
+        """What has most of a column, the one that the question names behind its `most`.
+
+        What has it is the other column: its value in one row or in all, not where the two differ.
+        """
+        behind = [n for n in columns if self._starts[n] > self._kinds[best]]
+        of = next(iter(behind or columns[1:]), None)
+        asked = next((n for n in columns if n != of), None)
+        if asked in behind:
+            return []
+        if of is None:  # of what the title names, which has a row each
+            is_told = bool(self._left) and not self._table.has_repeated(0)
+            return self._group(asked, filters, (best, "count", None)) if is_told else []
+        if not self._table.is_measure(of):
+            return [] if total else self._group(asked, filters, (best, "count", of))
+        if asked is None:
+            return [] if total else [Query(best, of, filters)]
+        summed = self._group(asked, filters, (best, total or "sum", of))
+        if total:
+            return summed
+        single = Query("value", asked, (*filters, Filter(of, "=", best)))
+        compute = self._table.compute
+        is_plain = all(compute(one)[0] == compute(single)[0] for one in summed)
+        return [single] if is_plain else []
+
+    def _group(
+        self, column: int | None, filters: tuple[Filter, ...], group: tuple[str, str, int | None]
+    ) -> list[Query]:
+        """The value of a column by its rows; [] where each value has one row."""
+        if column is None or not self._table.has_repeated(column):
+            return []
+        return [Query("value", column, filters, group)]
+
+    def _only_measure(self) -> list[int]:
+        found = [n for n in range(len(self._names)) if self._table.is_measure(n)]
+        return found if len(found) == 1 else []
+
+    def _take(self, start: int, end: int) -> None:
+        self._left -= {n for n, w in enumerate(self._words) if start <= w.start and w.end <= end}
+
+    def _take_kinds(self, language: Language) -> Iterator[tuple[str, int]]:
+        """What is computed, and where the words stand that say so."""
+        for kind, pattern in (*language.totals, *language.extremes):
+            for match in pattern.finditer(self._text):
+                self._take(*match.span())
+                yield kind, match.start()
+
+    def _take_limits(self) -> Iterator[tuple[str, str]]:
+        for one in read_quantities(self._text):
+            if isinstance(one, Number) and one.rough in SIGNS:
+                at = self._text.find(one.text)
+                self._take(at, at + len(one.text))
+                yield SIGNS[one.rough], f"{one.values[0]:g}"
+
+    def _take_cells(self) -> list[Filter] | None:
+        """The cells that a question names, longest first; None where one may be of two columns."""
+        spans = [
+            (self._words[a].start, self._words[b].end)
+            for a, b in combinations(range(len(self._words)), 2)
+        ]
+        spans += [(self._words[n].start, self._words[n].end) for n in self._left]
+        grams = {self._text[a:b].casefold(): (a, b) for a, b in spans}
+        found: dict[str, dict[int, str]] = {}
+        for row in self._table.rows:
+            for n, cell in enumerate(row):
+                if (folded := cell.casefold()) in grams:
+                    found.setdefault(folded, {}).setdefault(n, cell)
+        filters: list[Filter] = []
+        for folded in sorted(found, key=len, reverse=True):
+            start, end = grams[folded]
+            own = {n for n, w in enumerate(self._words) if start <= w.start and w.end <= end}
+            if not {n for n in own if self._words[n].stems} <= self._left:
+                continue
+            columns = found[folded]
+            told = [n for n in columns if self._names[n] and self._names[n] <= self._stems_left()]
+            if len(columns) > 1 and len(told) != 1:
+                return None
+            column = told[0] if len(told) == 1 else next(iter(columns))
+            self._take(start, end)
+            filters.append(Filter(column, "=", columns[column]))
+        return filters
+
+    def _stems_left(self) -> frozenset[str]:
+        return frozenset().union(*(self._words[n].stems for n in self._left))
+
+    def _take_columns(self) -> Iterator[int]:
+        """The columns that a question names, in its order.
+
+        One is named by its whole name, else by a word of it that no other column has.
+        """
+        parts = Counter(stem for name in self._names for stem in name)
+        order = sorted(range(len(self._names)), key=lambda n: -len(self._names[n]))
+        found: dict[int, int] = {}
+        for is_whole in (True, False):
+            for column in (n for n in order if n not in found):
+                name, left = self._names[column], self._stems_left()
+                own = {stem for stem in name & left if is_whole or parts[stem] == 1}
+                if own and (not is_whole or name <= left):
+                    taken = {n for n in self._left if self._words[n].stems & own}
+                    self._left -= taken
+                    found[column] = min(taken)
+        self._starts = {column: self._words[n].start for column, n in found.items()}
+        yield from sorted(found, key=found.__getitem__)

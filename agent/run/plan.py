@@ -1,0 +1,51 @@
+"""The plan of a report before anything is searched, with what it would take."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import NamedTuple
+
+from agent.errors import AgentError
+from agent.run.begin import journal_path, new_run_name, research
+from agent.run.estimate import Estimate, estimate
+from agent.run.request import clean_topic
+from agent.settings import Settings, replace_settings
+from agent.state import Plan, Planned
+
+
+class PlannedRun(NamedTuple):
+    """A run that has planned its report and nothing else; to go on, resume it by its name."""
+
+    plan: Plan
+    name: str
+
+
+def plan_report(topic: str, settings: Settings, *, is_kept: bool = True) -> PlannedRun:
+    """Plan a report: at most one model call, no search. Raises AgentError as the run would.
+
+    Not `is_kept`: the run leaves no journal, and cannot be resumed.
+    """
+    name = settings.resume or new_run_name()
+    settings = settings.model_copy(update={"strategy": "report", "resume": name})
+    with research(topic, settings) as run, closing(iter(run)) as events:  # type: ignore[type-var]
+        for event in events:
+            if isinstance(event, Planned):
+                break
+    if not is_kept:
+        journal_path(settings, name).unlink(missing_ok=True)
+    if plan := run.research.plan:
+        return PlannedRun(Plan(**plan.model_dump(exclude={"type"})), name)
+    raise run.error or AgentError("The run ended before it had a plan.", "Ask again.")
+
+
+class PlanOffer(Plan):
+    """A plan, and what its report would take."""
+
+    estimate: Estimate
+
+
+def offer_plan(topic: str, settings: Settings) -> PlanOffer:
+    """Plan a report and estimate what it would take; nothing is kept of it."""
+    plan = plan_report(topic, settings, is_kept=False).plan
+    taken = estimate(clean_topic(plan.topic), replace_settings(settings, {"plan": plan}))
+    return PlanOffer(**plan.model_dump(), estimate=taken)

@@ -1,0 +1,1 @@
+"""A door: the library of runs on this machine, and exports of them."""

@@ -1,0 +1,177 @@
+"""The library of runs: list them, show one, find what they read, name, delete and export them."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import closing
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from agent import __version__, shell
+from agent.errors import UsageError
+
+if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
+    from collections.abc import Callable
+
+    from agent.answer import Answer
+    from agent.run.library import Library
+
+EPILOG = """\b
+Examples:
+  python -m agent.runs list olympic
+  python -m agent.runs search "hosts of the Olympics" --since 2026-01-31
+  python -m agent.runs search "what my own files say" --documents | jq .[0].url
+  python -m agent.runs tag monday sport 2026
+  python -m agent.runs export monday --sign ~/.ssh/id_ed25519 --out m.zip
+
+\b
+JSON in a pipe, a table on a terminal. RUN is what `list` names. Exit status:
+0 done; 1 a run that gives no answer; 2 wrong usage, no such run.
+"""
+LONGEST_TITLE = 70  # characters, in a table
+
+
+@click.group(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="agent.runs")
+def command() -> None:
+    """List, show, search, name, delete and export the runs on this machine."""
+
+
+@command.command("list")
+@click.argument("words", nargs=-1)
+@click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True)
+def list_runs(words: tuple[str, ...], limit: int) -> int:
+    """The newest runs, or those with these words in question, title or tags."""
+    from agent.run.library import MAX_SEARCHED
+
+    asked = " ".join(words)
+    found = (run for run in _open().list_newest(MAX_SEARCHED) if run.has_words(asked))
+    rows = [run.model_dump(exclude={"request_id"}) for run in islice(found, limit)]
+    return _show(rows, lambda row: (row["id"], row["title"] or row["question"], *row["tags"]))
+
+
+@command.command()
+@click.argument("run")
+@click.option("--format", "form", type=click.Choice(["json", "text", "markdown"]))
+def show(run: str, form: str | None) -> int:
+    """The answer of a run, from its journal: no key, no network."""
+    from agent.answer import to_json
+    from agent.answer.formats import to_markdown, to_text
+    from agent.run.begin import research
+    from agent.settings import Settings
+
+    answer = research("", Settings(replay=_open().require(run))).answer()
+    writers: dict[str, Callable[[Answer], str]] = {"json": to_json, "markdown": to_markdown}
+    writers["text"] = to_text
+    shell.print_text(writers[form or ("text" if sys.stdout.isatty() else "json")](answer))
+    return 1 if answer.error else 0
+
+
+@command.command()
+@click.argument("query")
+@click.option("--since", type=click.DateTime(["%Y-%m-%d"]), help="Read on this day or later.")
+@click.option("--documents", is_flag=True, help="Find documents of a corpus too.")
+def search(query: str, since: Any, documents: bool) -> int:
+    """The pages that earlier runs read which fit a query, with the day of reading."""
+    from agent.run.sources import open_run_pages
+    from agent.settings import load_settings
+
+    names = ("runs:all" if documents else "runs",)
+    settings = load_settings(search=names, since=since and since.date().isoformat())
+    with closing(open_run_pages(settings)) as pages:
+        keys = {"url", "title", "snippet", "retrieved_at"}
+        rows = [hit.model_dump(include=keys) for hit in pages.search(query)]
+    return _show(rows, lambda row: (row["retrieved_at"][:10], row["title"], row["url"]))
+
+
+@command.command()
+@click.argument("run")
+@click.argument("title")
+def name(run: str, title: str) -> int:
+    """Give a run a title; an empty one takes it away."""
+    return _label(run, title=title)
+
+
+@command.command()
+@click.argument("run")
+@click.argument("tags", nargs=-1)
+def tag(run: str, tags: tuple[str, ...]) -> int:
+    """Give a run these tags in place of those that it has."""
+    return _label(run, tags=tags)
+
+
+@command.command()
+@click.argument("runs", nargs=-1, required=True)
+def delete(runs: tuple[str, ...]) -> int:
+    """Delete runs with their journals, and what the index of `search` has of them."""
+    library = _open()
+    for run in runs:
+        library.require(run)
+    for run in runs:
+        library.delete(run)
+    return _show([{"id": run, "deleted": True} for run in runs], lambda row: (row["id"], "deleted"))
+
+
+@command.command()
+@click.argument("run")
+@click.option("--out", type=shell.PATH, help="Write it here.  [default: standard output]")
+@click.option("--sign", type=shell.PATH, metavar="KEY", help="Sign it with this SSH key.")
+def export(run: str, out: Path | None, sign: Path | None) -> int:
+    """A run as one file with answer, journal, pages and hashes: `audit` checks it elsewhere."""
+    from agent.run.export import write_export
+
+    shell.require_writable(out)
+    if out is None and sys.stdout.isatty():
+        raise UsageError("An export is no text for a terminal.", f"Add --out {run}.zip")
+    data = write_export(_open().require(run), sign)
+    if out:
+        shell.write_file(out, data)
+    else:
+        shell.print_text(data)
+    return 0
+
+
+def _open() -> Library:
+    from agent.run.library import Library
+    from agent.settings import load_settings
+
+    return Library(load_settings())
+
+
+def _label(run: str, **new: Any) -> int:
+    from pydantic import ValidationError
+
+    from agent.run.library import NewTitleAndTags, read_kept_run, write_labels
+
+    journal = _open().require(run)
+    try:
+        labels = NewTitleAndTags.model_validate(new)
+    except ValidationError:
+        remedy = "A title has at most 200 characters, a tag 50; there are at most 20 tags."
+        raise UsageError("The title or a tag cannot be used.", remedy) from None
+    write_labels(journal, labels)
+    kept = read_kept_run(journal)
+    assert kept
+    return _show([kept.model_dump()], lambda row: (row["id"], row["title"], *row["tags"]))
+
+
+def _show(rows: list[dict[str, Any]], cells: Any) -> int:
+    """The rows as JSON, or on a terminal a line each."""
+    import json
+
+    from agent.state.sanitizing import sanitize_for_display
+
+    if not sys.stdout.isatty():
+        shell.print_text(json.dumps(rows, indent=2) + "\n")
+        return 0
+    for row in rows:
+        first, second, *more = map(sanitize_for_display, cells(row))
+        shell.print_text("  ".join((first, second[:LONGEST_TITLE], *more)) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    shell.run_and_exit(command)

@@ -1,0 +1,160 @@
+"""Where programs are: GitHub, packages and their documentation."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from agent.errors import SearchFailed
+from agent.evidence.words import content_words
+from agent.outside import spawn
+from agent.search.hits import parse_hit
+from agent.search.side_by_side import EVEN, SideBySide
+from agent.search.table_service import TableService, as_text, read_fields, telling_words
+from agent.state import Hit
+from agent.state.json_data import Json, get_objects
+from agent.state.urls import canonical_url
+
+MAX_NAMES = 4  # words of a query that are asked for as names of packages
+_NAME = re.compile(r"[a-z0-9](?:[\w.-]*[a-z0-9])?", re.ASCII)  # of a package of PyPI
+
+
+class CodeService(TableService):
+    """A service that tells of code. Where a record has `docs`, these are a hit after it."""
+
+    signs = "-_.@/"
+
+    def build(self, record: Json) -> Iterator[Hit]:
+        title, *more = (as_text(record.get(name)) for name in ("title", "snippet", "day"))
+        yield from parse_hit(as_text(record.get("URL")), title, *more)
+        yield from parse_hit(as_text(record.get("docs")), f"{title}: documentation", *more)
+
+
+class GitHub(CodeService):
+    """Files: https://docs.github.com/rest/search/search; all words of a query must be in one.
+
+    Each kind of search has an allowance: that of files 10 requests a minute, the others 30.
+    """
+
+    name, account, needs_key, path, rows = "github", "github", True, "/search/code", "items"
+    asked = "q={all}&per_page={count}"
+    fields = "URL=html_url"
+
+    @property
+    def headers(self) -> dict[str, str]:
+        told = {"Authorization": f"Bearer {self.key}", "X-GitHub-Api-Version": "2022-11-28"}
+        return super().headers | told | {"Accept": "application/vnd.github.text-match+json"}
+
+    def complete(self, row: Json) -> Json:
+        place = read_fields(row, "where=repository.full_name file=path")
+        found = (as_text(match.get("fragment")) for match in get_objects(row, "text_matches"))
+        return {"title": " ".join(map(as_text, place.values())), "snippet": " … ".join(found)}
+
+
+class GitHubIssues(GitHub):
+    """Threads about faults and wishes."""
+
+    name, path, since = "github_issues", "/search/issues", " created:>={day}"
+    asked = "q={all} is:issue{since}&per_page={count}"
+    fields = "title=title URL=html_url snippet=body day=created_at"
+
+    def complete(self, row: Json) -> Json:
+        return {}
+
+
+class GitHubRepositories(GitHubIssues):
+    """Repositories, by their names and descriptions."""
+
+    name, path, since = "github_repositories", "/search/repositories", " pushed:>={day}"
+    asked = "q={all}{since}&per_page={count}"
+    fields = "title=full_name URL=html_url snippet=description day=pushed_at docs=homepage"
+
+
+class Packages(CodeService):
+    """A registry of packages, each with a page by its name."""
+
+    page: str
+
+    def build(self, record: Json) -> Iterator[Hit]:
+        name, version = (as_text(record.get(one)) for one in ("name", "version"))
+        told = {"title": f"{name} {version} ({self.name})", "URL": self.page.format(name)}
+        return super().build(record | told) if name else iter(())
+
+
+class Npm(Packages):
+    """https://api-docs.npmjs.com/#tag/Search, whose text has 2 to 64 characters."""
+
+    name, path, rows = "npm", "/-/v1/search", "objects"
+    asked, page = "text={all}&size={count}", "https://www.npmjs.com/package/{}"
+    fields = (
+        "name=package.name version=package.version snippet=package.description day=package.date "
+        "docs=package.links.homepage"
+    )
+
+
+class Crates(Packages):
+    """https://crates.io/data-access: it wants to know who asks, at most once a second."""
+
+    name, path, rows, seconds_apart = "crates", "/api/v1/crates", "crates", 1.0
+    asked, page = "q={all}&per_page={count}", "https://crates.io/crates/{}"
+    fields = "name=name version=max_version snippet=description day=updated_at docs=documentation"
+
+
+class PyPi(Packages):
+    """https://docs.pypi.org/api/json. It has no search: words of a query are names of packages."""
+
+    name, page = "pypi", "https://pypi.org/project/{}/"
+    fields = (
+        "name=info.name version=info.version snippet=info.summary day=urls.0.upload_time "
+        "docs=info.project_urls.Documentation|info.docs_url|info.home_page"
+    )
+
+    def search(self, query: str) -> tuple[Hit, ...]:
+        """The packages that a query names, the likest first. Raises SearchFailed."""
+        words = telling_words(self.options.for_query(query)[0], self.signs)
+        names = [word for word in dict.fromkeys(words) if _NAME.fullmatch(word)][:MAX_NAMES]
+        asked = [spawn(partial(self._find, name)) for name in names]
+        found = [hits for one in asked if (hits := one.result())]
+        found.sort(key=lambda hits: -_likeness(query, hits[0]))
+        return tuple(hit for hits in found for hit in hits)
+
+    def _find(self, name: str) -> tuple[Hit, ...]:
+        try:
+            body = self.endpoint.call(f"/pypi/{name}/json", headers=self.headers)
+        except SearchFailed as failure:
+            if failure.message.startswith("HTTP 404"):
+                return ()
+            raise
+        hits = tuple(self.build(read_fields(body, self.fields)))
+        if not hits:
+            raise self.endpoint.build_error("invalid", "a JSON object without a package")
+        return hits
+
+
+CODE: dict[str, type[CodeService]] = {
+    one.name: one for one in (PyPi, Npm, Crates, GitHub, GitHubIssues, GitHubRepositories)
+}
+
+
+class Code(SideBySide):
+    """All services at once; what has the more words of the query is first, whoever found it."""
+
+    name, services = "code", CODE
+
+    def fuse(self, query: str, results: Sequence[Sequence[Hit]]) -> list[Hit]:
+        hits: dict[str, Hit] = {}
+        scores: defaultdict[str, float] = defaultdict(float)
+        for found in results:
+            for rank, hit in enumerate(found):
+                key = canonical_url(hit.url)
+                hits.setdefault(key, hit)
+                scores[key] += _likeness(query, hit) / (EVEN + rank)
+        return [hits[key] for key in sorted(hits, key=lambda key: -scores[key])]
+
+
+def _likeness(query: str, hit: Hit) -> float:
+    """The share of the words of a query that a hit has."""
+    words = {*content_words(query)}
+    return len(words.intersection(content_words(f"{hit.title} {hit.snippet}"))) / (len(words) or 1)

@@ -1,0 +1,234 @@
+"""Search in the pages that earlier runs read, and reading them: `--search runs`. It is free.
+
+The index is that of a corpus whose files are the journals of runs. A page is read from its journal,
+so it is what that run read, with the day on which it did; the new run journals it again.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+from urllib.parse import quote, unquote
+
+from agent.documents.body_reader import BodyReader
+from agent.errors import JournalError, ReadFailed
+from agent.evidence import content_words
+from agent.outside.recording import read_journal
+from agent.search.corpus import UPDATE_PATIENCE, best_sentence, find_matches
+from agent.search.documents import Document, FileReader, UnreadableFile
+from agent.search.files import FileScan, stamp_of
+from agent.search.hits import clean_hits
+from agent.search.index import CorpusIndex, Match
+from agent.search.indexing import LOCK_TIMEOUT
+from agent.search.open_indexes import OpenIndexes, index_file, shared_indexes
+from agent.search.options import SearchOptions
+from agent.search.parent_pages import pages_of
+from agent.search.storage import remove_file
+from agent.settings.fields import RUN_SOURCES
+from agent.state import Hit, Page, SearchResults
+from agent.state.clock import utc_now
+from agent.state.urls import canonical_url, is_web_url
+
+WITH_DOCUMENTS = RUN_SOURCES[0]
+MAX_HITS = 10
+MAX_MATCHES = 40  # chunks
+#: Of the words of a query, in the best part of a page and its title: a page with fewer is no hit,
+#: so that the next provider is asked. Set by hand.
+LEAST_WORDS = 0.6
+RESCAN_SECONDS = 30.0
+FIRST_PATIENCE = 30.0  # seconds that the first search waits for the index
+
+
+class RunPages:
+    """The pages of earlier runs as a search provider and a reader. Thread-safe.
+
+    `folder`: of the journals. `max_bytes`: of the journals that are searched, the newest first.
+    With `since` of the options a page counts that was read on that day or later. What was read
+    after this was opened is of no earlier run.
+    """
+
+    local = True  # the search chain leaves its hits as they are
+
+    def __init__(
+        self, name: str, folder: Path, cache_dir: Path, max_bytes: int, options: SearchOptions
+    ) -> None:
+        self.name = name
+        self._folder, self._options = folder, options
+        self._opened_at = utc_now()
+        self._file = index_file(folder, cache_dir, name)
+        self._max_bytes = max_bytes
+        self._lock = threading.Lock()
+        self._indexes: OpenIndexes = shared_indexes()
+        self._opened: CorpusIndex | None = None
+        self._found: dict[str, Hit] = {}  # by the address of the page
+
+    def search(self, query: str) -> tuple[Hit, ...]:
+        """The pages that have most words of a query. No match is no failure."""
+        query, options = self._options.for_query(query)
+        words = set(content_words(query))
+        newest: dict[str, tuple[Hit, str]] = {}
+        for match in find_matches(self._index(), query, MAX_MATCHES):
+            said = words & set(content_words(f"{match.title} {match.text}"))
+            hit = _to_hit(match)
+            if len(said) < LEAST_WORDS * len(words) or not self._is_wanted(hit, options):
+                continue
+            key = canonical_url(hit.url)
+            if key not in newest or hit.retrieved_at > newest[key][0].retrieved_at:
+                newest[key] = hit, match.text
+        best = [(hit, best_sentence(text, query)) for hit, text in [*newest.values()][:MAX_HITS]]
+        hits = tuple(hit.model_copy(update={"snippet": said}) for hit, said in best)
+        self._note(hits)
+        return hits
+
+    def keep(self, results: SearchResults) -> SearchResults:
+        """Note what a search that the journal answered found here."""
+        if results.provider == self.name:
+            self._note(results.hits)
+        return results
+
+    def _note(self, hits: Iterable[Hit]) -> None:
+        self._found |= {canonical_url(hit.url): hit for hit in hits}
+
+    def read(self, url: str) -> Page:
+        """A page that was found here, as it was read then. Raises ReadFailed for any other."""
+        if hit := self._found.get(canonical_url(url)):
+            address = _make_key(hit.url, hit.retrieved_at)
+            for place in self._index().find_urls(quote(address, safe="?=")):
+                if page := self._read_page(self._folder / _journal_name(place), hit):
+                    return page
+        raise ReadFailed(f"No earlier run read {url}.", "Search for it.", outcome="not_found")
+
+    def _read_page(self, journal: Path, hit: Hit) -> Page | None:
+        with suppress(JournalError):
+            for page in _pages_in(journal):
+                if (page.url, page.retrieved_at) == (hit.url, hit.retrieved_at):
+                    return page
+        return None
+
+    def close(self) -> None:
+        """Close the index, unless others use it."""
+        with self._lock:
+            if self._opened:
+                self._indexes.close(self._opened)
+            self._opened = None
+
+    def _index(self) -> CorpusIndex:
+        """The index, opened and brought up to date at the first search."""
+        with self._lock:
+            if self._opened is None:
+                self._opened = self._indexes.open(
+                    self._folder, self._file, float("inf"), RESCAN_SECONDS, self._make_index
+                )
+                self._opened.refresh(FIRST_PATIENCE)
+            index = self._opened
+        index.refresh(UPDATE_PATIENCE)
+        return index
+
+    def _make_index(
+        self, root: Path, file: Path | None, deadline: float, rescan_seconds: float
+    ) -> CorpusIndex:
+        index = JournalIndex(root, file, deadline, rescan_seconds)
+        index.max_bytes, index.has_documents = self._max_bytes, self.name == WITH_DOCUMENTS
+        return index
+
+    def _is_wanted(self, hit: Hit, options: SearchOptions) -> bool:
+        is_stale = options.since is not None and hit.retrieved_at[:10] < options.since.isoformat()
+        is_permitted = not is_web_url(hit.url) or bool(clean_hits([hit], options))
+        return hit.retrieved_at <= self._opened_at and is_permitted and not is_stale
+
+
+class JournalIndex(CorpusIndex):
+    """The index of the pages in the journals of a folder."""
+
+    max_bytes = 0  # of the journals that are read, the newest first
+    has_documents = False  # documents of a corpus count too
+
+    def find_files(self, root: Path) -> FileScan:
+        """The newest journals that have not too many bytes together."""
+        stamps, left = dict[str, str](), self.max_bytes
+        with suppress(OSError):
+            dated = ((f.stat().st_mtime, f.name, stamp_of(f)) for f in root.glob("*.jsonl"))
+            for _, name, stamp in sorted(dated, reverse=True):
+                left -= int(stamp.partition(":")[0] or 0)
+                if stamp and left >= 0:
+                    stamps[name] = stamp
+        return FileScan(root, stamps)
+
+    def make_reader(self, bodies: BodyReader, deadline: float) -> FileReader:
+        """What reads journals: no worker is needed."""
+        return (
+            _DocumentPages(bodies, deadline) if self.has_documents else _WebPages(bodies, deadline)
+        )
+
+
+class _DocumentPages(FileReader):
+    """Reads the pages of journals, documents of a corpus too."""
+
+    def read_files(
+        self, scan: FileScan, names: Iterable[str]
+    ) -> Generator[tuple[str, Iterator[Document]], None, None]:
+        """Each journal with its pages."""
+        for name in names:
+            yield name, self._read_pages(scan.path(name))
+
+    def _read_pages(self, journal: Path) -> Iterator[Document]:
+        try:
+            for page in _pages_in(journal):
+                self.check_time()
+                if self.takes(page):
+                    key = _make_key(page.url, page.retrieved_at)
+                    yield Document(page.title or page.url, page.text, key=key)
+        except JournalError as error:
+            raise UnreadableFile(error.message) from None
+
+    def takes(self, page: Page) -> bool:
+        """Whether a page is to be found."""
+        return page.via == "page" and bool(page.text.strip())
+
+
+class _WebPages(_DocumentPages):
+    """Reads the pages of the web in journals."""
+
+    def takes(self, page: Page) -> bool:
+        """Whether it is one of the web."""
+        return is_web_url(page.url) and super().takes(page)
+
+
+def _pages_in(journal: Path) -> Iterator[Page]:
+    """The pages that a run read. Raises JournalError."""
+    return (page for page, _ in pages_of(list(read_journal(journal).calls.values())))
+
+
+def _make_key(url: str, retrieved_at: str) -> str:
+    """What names a page in the index, behind the address of its journal."""
+    return f"?at={retrieved_at}&id={url}"
+
+
+def _journal_name(place: str) -> str:
+    return unquote(place.partition("?")[0]).rpartition("/")[2]
+
+
+def _to_hit(match: Match) -> Hit:
+    at, _, url = unquote(match.url.partition("?at=")[2].partition("#")[0]).partition("&id=")
+    return Hit(url=url, title=match.title, retrieved_at=at)
+
+
+def forget_run(folder: Path, cache_dir: Path, journal: str) -> None:
+    """Remove what the stored indexes have of a journal. One in use for long is left: it sees that.
+
+    The next search removes it from there.
+    """
+    for name in RUN_SOURCES:
+        file = index_file(folder, cache_dir, name)
+        if not file.is_file():
+            continue
+        with suppress(sqlite3.Error), closing(sqlite3.connect(file, LOCK_TIMEOUT)) as db:
+            db.execute("PRAGMA secure_delete = ON")
+            with db:
+                remove_file(db, journal)
+            db.execute("INSERT INTO words (words) VALUES ('optimize')")
+            db.commit()
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)")

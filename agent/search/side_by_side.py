@@ -1,0 +1,70 @@
+"""Several services as one provider: asked side by side, their hits in one order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from agent.errors import SearchFailed
+from agent.outside import spawn
+from agent.search.chain import SearchChain
+from agent.search.options import SearchOptions
+from agent.search.paid import PaidHits
+from agent.search.table_service import TableService
+from agent.settings import Settings, key_field
+from agent.state import Hit, SearchResults
+
+#: Ranks; the more, the less a first rank counts before a tenth. The value of Cormack, Clarke and
+#: Büttcher, SIGIR 2009.
+EVEN = 60
+
+
+class SideBySide:
+    """All services at once. Those that are scarce without a key are asked where no other has hits.
+
+    Each service has a chain of its own, so one that fails rests like any provider, and the results
+    tell of each. A subclass has a `name`, `services` by their names, and `fuse`.
+    """
+
+    name: str
+    services: Mapping[str, type[TableService]]
+
+    def __init__(self, settings: Settings, options: SearchOptions) -> None:
+        services = [service(settings, options) for service in self.services.values()]
+        chains = {one: SearchChain([one], options) for one in services}
+        self._chains = {one.name: chain for one, chain in chains.items() if not one.is_scarce}
+        self._scarce = {one.name: chain for one, chain in chains.items() if one.is_scarce}
+
+    def fuse(self, query: str, results: Sequence[Sequence[Hit]]) -> list[Hit]:
+        """The hits of all services in one order, best first."""
+        raise NotImplementedError
+
+    def search(self, query: str) -> PaidHits:
+        """What they find, best first. Raises SearchFailed where each failed."""
+        found: list[SearchResults | SearchFailed] = []
+        hits: list[Hit] = []
+        for chains in (self._chains, self._scarce):
+            if not hits:
+                asked = [spawn(partial(_ask, chain, query)) for chain in chains.values()]
+                found += [one.result() for one in asked]
+                hits = self.fuse(query, [o.hits for o in found if isinstance(o, SearchResults)])
+        attempts = tuple(attempt for one in found for attempt in one.attempts)
+        failures = [one for one in found if isinstance(one, SearchFailed)]
+        if len(failures) < len(found):
+            return PaidHits(tuple(hits), attempts=attempts)
+        said = "; ".join(one.message for one in failures)
+        outcome = failures[0].outcome
+        raise SearchFailed(said, failures[0].remedy, outcome=outcome, attempts=attempts)
+
+    def probe(self) -> str:
+        """What each service says, and which keys would help. Raises SearchFailed."""
+        said = {one.provider: one.detail for one in self.search("wikipedia").attempts}
+        last = {one: f"asked last, {key_field(one).upper()} is not set" for one in self._scarce}
+        return "; ".join(f"{name}: {detail}" for name, detail in (last | said).items())
+
+
+def _ask(chain: SearchChain, query: str) -> SearchResults | SearchFailed:
+    try:
+        return chain(query)
+    except SearchFailed as failure:
+        return failure

@@ -1,0 +1,68 @@
+"""The formats of an answer, one list for all doors: `agent/answer/formats.py` writes them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from agent.errors import UsageError
+from agent.shell.process import require_extra
+
+FormatName = Literal[
+    "json",
+    "yaml",
+    "markdown",
+    "html",
+    "text",
+    "docx",
+    "pdf",
+    "bibliography",
+    "bibtex",
+    "ris",
+    "csl-json",
+]
+
+
+class FileFormat(NamedTuple):
+    """Its media type, the endings of its files, and the modules that it needs of `export`."""
+
+    content_type: str
+    suffixes: tuple[str, ...]
+    modules: tuple[str, ...] = ()
+    is_binary: bool = False
+
+
+UTF_8 = "; charset=utf-8"
+WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+FORMATS: dict[FormatName, FileFormat] = {
+    "json": FileFormat("application/json", (".json",)),
+    "yaml": FileFormat("application/yaml", (".yaml", ".yml"), ("yaml",)),
+    "markdown": FileFormat(f"text/markdown{UTF_8}", (".md",)),
+    "html": FileFormat(f"text/html{UTF_8}", (".html", ".htm")),
+    "text": FileFormat(f"text/plain{UTF_8}", (".txt",)),
+    "docx": FileFormat(WORD, (".docx",), ("docx",), is_binary=True),
+    "pdf": FileFormat("application/pdf", (".pdf",), is_binary=True),
+    "bibliography": FileFormat(f"text/plain{UTF_8}", (".txt",), ("citeproc",)),
+    "bibtex": FileFormat(f"application/x-bibtex{UTF_8}", (".bib",)),
+    "ris": FileFormat(f"application/x-research-info-systems{UTF_8}", (".ris",)),
+    "csl-json": FileFormat("application/vnd.citationstyles.csl+json", (".csl.json",)),
+}
+
+
+def require_format(name: FormatName, out: Path | None) -> None:
+    """Raises NotConfigured where a format cannot be made, UsageError where it has no place to go.
+
+    Whether there is a browser for a PDF is asked by `agent/answer/printed.py`.
+    """
+    form = FORMATS[name]
+    require_extra("export", *form.modules)
+    if form.is_binary and out is None and sys.stdout.isatty():
+        fault = f"A {name.upper()} cannot be shown on a terminal."
+        raise UsageError(fault, "Name its file with --out.")
+
+
+def format_of_file(path: Path) -> FormatName:
+    """The format of a file by its name; JSON where that tells none."""
+    suffix = path.suffix.lower()
+    return next((name for name, form in FORMATS.items() if suffix in form.suffixes), "json")

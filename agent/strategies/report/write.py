@@ -1,0 +1,339 @@
+"""WriteSections: the sections of a report side by side, then its summary from what stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from agent.checking.summary import first_sentences, tell_once
+from agent.evidence import content_words, fold, render_sources
+from agent.evidence.citing import explain_lost_citations, make_answered, order_quotes
+from agent.evidence.selection import select_quoted
+from agent.outside import Ask, Excerpt, Task, TaskKind
+from agent.state import (
+    Answered,
+    Claim,
+    Event,
+    Finding,
+    Frozen,
+    Halted,
+    Quote,
+    Report,
+    Research,
+    Section,
+    Warned,
+)
+from agent.state.plans import name_slot
+from agent.steps.asking import ask_with_fallback, begin
+from agent.steps.prompt_rules import (
+    DATA_RULE,
+    escape,
+    language_rule,
+    list_lines,
+    render_topic,
+)
+from agent.steps.reflect import select_evidence
+from agent.steps.settle import quote_conflicts
+from agent.steps.synthesize import build_abstention
+from agent.strategies.report.sections import plan_sections, weigh_all
+from agent.strategies.report.sentences import DraftSentence, SentenceClaims, clean_line
+
+MAX_SUMMARY_SENTENCES = 5  # as many as the prompt asks for
+LEAST_WORDS = 40  # of a section
+TELLING = 0.6  # of the words of a question, in sentences that are taken to answer it
+SPARE = 1.25  # of the words that were asked for: what is longer is cut
+
+
+class SectionText(Frozen):
+    """A section of a report; without sentences where the sources do not answer it."""
+
+    sentences: list[DraftSentence] = Field(default_factory=list)
+
+
+class WriteSection(Task[SectionText]):
+    """Asks for a section."""
+
+    name: ClassVar[str] = "section"
+    kind: ClassVar[TaskKind] = "write"
+    reply_tokens: ClassVar[int] = 4000
+
+    heading: str
+    others: tuple[str, ...] = ()  # headings of the other sections
+    searches: tuple[str, ...] = ()  # that stand for questions where it has none
+    known: tuple[str, ...] = ()  # of its questions, as `question: value [n]`
+    max_words: int = 200
+    reader: str = ""
+
+    @property
+    def temperature(self) -> float:
+        return 0.3
+
+    def system_prompt(self) -> str:
+        return (
+            "You write one section of a research report from sources. Answer its questions, then "
+            "tell what else its heading asks for and the sources say; leave what belongs to the "
+            "other sections to them, and say nothing twice. Where sources contradict each other, "
+            "tell both sides. Write each sentence so that it stands "
+            "alone, and give for each a short quote, copied exactly, of every source that it "
+            "stands on. If the sources say nothing of it, return no sentences. "
+            f"{DATA_RULE} {language_rule(self.language)}"
+        )
+
+    def prompt(self) -> str:
+        lines = [render_sources(self.evidence), render_topic(self)]
+        lines.append(f"Section: {escape(self.heading)}, at most {self.max_words} words")
+        asked = [slot.name for slot in self.slots] or self.searches
+        lists = {"Questions": asked, "Known so far": self.known, "Other sections": self.others}
+        lines += list_lines(lists)
+        if self.reader:
+            lines.append(f"Reader: {escape(self.reader)}")
+        return "\n".join(lines)
+
+
+class SummarySentence(Frozen):
+    """A sentence, and which of the report's sentences it sums up."""
+
+    text: str = Field(description="one sentence, without [n]")
+    of: list[int] = Field(default_factory=list, description="numbers of sentences of the report")
+
+
+class SummaryText(Frozen):
+    """The title and the executive summary of a report."""
+
+    title: str = ""
+    summary: list[SummarySentence] = Field(
+        default_factory=list, description="3 to 5 sentences, the answer to the topic first"
+    )
+
+
+class WriteSummary(Task[SummaryText]):
+    """Asks for the summary of what stands in the sections."""
+
+    name: ClassVar[str] = "summary"
+    kind: ClassVar[TaskKind] = "write"
+
+    headings: tuple[str, ...]
+    sections: tuple[tuple[str, ...], ...]  # the sentences of each
+    reader: str = ""
+
+    def system_prompt(self) -> str:
+        return (
+            "You give a report its title and its executive summary: 3 to 5 sentences, the answer "
+            "to the topic first, made from the numbered sentences of the report alone, in other "
+            "words than theirs; tell for each which of them it sums up. "
+            f"{DATA_RULE} {language_rule(self.language)}"
+        )
+
+    def prompt(self) -> str:
+        lines, n = [render_topic(self)], 0
+        for heading, sentences in zip(self.headings, self.sections, strict=True):
+            lines.append(f"## {escape(heading)}")
+            for sentence in sentences:
+                n += 1
+                lines.append(f"{n}. {escape(sentence)}")
+        if self.reader:
+            lines.append(f"Reader: {escape(self.reader)}")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class WriteSections:
+    """Writes the sections, side by side, each from the passages that fit it best.
+
+    A section that compares things has a table of what was found of each. Questions that several
+    sources, or several sections, answer otherwise are conflicts. Where no model answers, `fallback`
+    does.
+    """
+
+    ask: Ask
+    fallback: Ask
+    budget: int  # tokens of evidence of a section
+    max_words: int  # of the report
+    language: str = ""
+    reader: str = ""
+    max_citations: int | None = None  # of a sentence
+
+    def __call__(self, research: Research) -> Iterator[Event]:
+        found = weigh_all(research)
+        known = {one.slot: one for one in found}
+        tasks = [self._build_task(research, n) for n in self._numbers(research)]
+        for task in tasks if research.sources else ():
+            begin(task, self.ask)
+        by_rules = research.is_read_by_rules  # these fill few questions, but quote their answers
+        builder = SentenceClaims(research.sources, self.max_citations)
+        themes: list[Section] = []
+        for n, task in enumerate(tasks, 1):
+            text = SectionText()
+            if research.sources:
+                text = yield from _ask_once(task, self, research)
+            told = {fold(claim.text) for one in themes for claim in one.claims}
+            made = builder.build_claims(text.sentences)
+            claims = tuple(_take_new(made, told, task.max_words))
+            rows = list(_tabulate(research, n, known, builder.quotes))
+            missing = [one.name for one in task.slots if known[one.name].status == "missing"]
+            themes.append(
+                Section(
+                    heading=task.heading,
+                    claims=(*claims, *rows),
+                    open=tuple(one for one in missing if not by_rules or not _tells(claims, one))
+                    or (() if claims or rows else (task.heading,)),
+                )
+            )
+        yield from map(_warn, explain_lost_citations(builder.lost, research.sources))
+        conflicts, quotes = quote_conflicts(found, research.sources)
+        if not builder.quotes and not quotes:
+            yield build_abstention(research)
+            return
+        report = Report(
+            title=research.topic,
+            themes=tuple(themes),
+            conflicts=conflicts,
+            compared=sum(len({quote.source for quote in one.quotes}) > 1 for one in found),
+        )
+        yield Answered(
+            text="", quotes=order_quotes((*builder.quotes, *quotes)), claims=(), report=report
+        )
+
+    def _numbers(self, research: Research) -> range:
+        return range(1, len(plan_sections(research)) + 1)
+
+    def _build_task(self, research: Research, n: int) -> WriteSection:
+        sections = plan_sections(research)
+        view = research.of_section(n)
+        given: dict[str, Any] = {"topic": research.topic, "slots": view.slots}
+        return WriteSection(
+            **given,
+            evidence=_choose_evidence(view, self.budget),
+            language=self.language,
+            heading=sections[n - 1].heading,
+            others=tuple(one.heading for one in sections if one is not sections[n - 1]),
+            known=tuple(
+                f"{one.slot}: {one.value} [{one.quotes[0].source}]"
+                for one in view.findings.values()
+                if one.status == "filled"
+            ),
+            searches=() if view.slots else view.queries,
+            max_words=max(LEAST_WORDS, self.max_words // len(sections)),
+            reader=self.reader,
+        )
+
+
+def _choose_evidence(view: Research, budget: int) -> tuple[Excerpt, ...]:
+    """The passages that answer the questions of a section; the best for it where none is known.
+
+    So they are too where rules read, which find more answers when they write.
+    """
+    quotes = [statement.quote for statement in view.latest_statements()]
+    if not quotes or view.is_read_by_rules:
+        return select_evidence(view, budget)
+    return select_quoted(view.sources, quotes, budget)
+
+
+@dataclass(frozen=True)
+class SumUp:
+    """Gives a checked report its title and summary, made from the sentences that stand.
+
+    A sentence of the summary cites what those cite that it sums up.
+    """
+
+    ask: Ask
+    fallback: Ask
+    budget: int  # tokens of evidence, for rules: a model is shown none
+    language: str = ""
+    reader: str = ""
+
+    def __call__(self, research: Research) -> Iterator[Event]:
+        answer = research.answer
+        report = answer.report if answer else None
+        themes = [theme for theme in report.themes if theme.claims] if report else []
+        if answer is None or report is None or not themes:
+            return
+        stands = [claim for theme in themes for claim in theme.claims]
+        task = WriteSummary(
+            topic=research.topic,
+            evidence=select_evidence(research, self.budget),
+            language=self.language,
+            headings=tuple(theme.heading for theme in themes),
+            sections=tuple(tuple(c.text for c in theme.claims) for theme in themes),
+            reader=self.reader,
+        )
+        text = yield from _ask_once(task, self, research)
+        summary = tuple(_sum_up(text, stands)) or tuple(first_sentences(themes))
+        summary, report = tell_once(summary[:MAX_SUMMARY_SENTENCES], report)
+        title = clean_line(text.title, 200) or report.title
+        yield Answered(
+            text=make_answered(summary, ()).text,
+            quotes=answer.quotes,
+            claims=summary,
+            report=report.model_copy(update={"title": title}),
+        )
+
+
+def _sum_up(text: SummaryText, stands: list[Claim]) -> Iterator[Claim]:
+    for sentence in text.summary:
+        cited = [stands[n - 1] for n in sentence.of if 0 < n <= len(stands)]
+        numbers = dict.fromkeys(source for claim in cited for source in claim.citations)
+        if (line := clean_line(sentence.text, 2000)) and numbers:
+            same = [claim for claim in stands if claim.text == line]
+            yield same[0] if same else Claim(text=line, citations=tuple(numbers))
+
+
+def _ask_once(task: Any, step: WriteSections | SumUp, research: Research) -> Any:
+    """Ask a model or the fallback; that the run is halted is told once."""
+    asking = ask_with_fallback(task, step.ask, step.fallback)
+    try:
+        while True:
+            event = next(asking)
+            if not (isinstance(event, Halted) and research.is_halted):
+                yield event
+    except StopIteration as end:
+        return end.value
+
+
+def _tells(claims: Iterable[Claim], question: str) -> bool:
+    """Whether sentences have most of the words of a question."""
+    said = {word for claim in claims for word in content_words(claim.text)}
+    asked = set(content_words(question))
+    return bool(asked) and len(asked & said) >= TELLING * len(asked)
+
+
+def _warn(message: str) -> Warned:
+    return Warned(message=message)
+
+
+def _take_new(claims: Iterable[Claim], told: set[str], max_words: int) -> Iterator[Claim]:
+    """The claims that were not told before, up to the length that was asked for."""
+    words = 0
+    for claim in claims:
+        if (key := fold(claim.text)) in told:
+            continue
+        told.add(key)
+        words += len(claim.text.split())
+        if words > SPARE * max_words:
+            return
+        yield claim
+
+
+def _tabulate(
+    research: Research, n: int, known: dict[str, Finding], quotes: list[Quote]
+) -> Iterator[Claim]:
+    """A table for each question that is asked of several things: a row for each, with sources."""
+    section = plan_sections(research)[n - 1]
+    for question in section.questions if section.things else ():
+        for thing in section.things:
+            one = known[name_slot(question, thing)]
+            if one.status == "filled" and one.quotes:
+                quotes += one.quotes
+                yield Claim(
+                    text=f"| {_cell(thing)} | {_cell(one.value)} |",
+                    citations=tuple(dict.fromkeys(quote.source for quote in one.quotes)),
+                    form="row",
+                    intro=f"| {_cell(question)} | |\n|---|---|",
+                )
+
+
+def _cell(value: object) -> str:
+    return clean_line(str(value), 300).replace("|", "\\|")

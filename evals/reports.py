@@ -1,0 +1,286 @@
+"""How much of a topic a report tells, and what that takes, with a scripted reader.
+
+*World Cups*: the scores of 20 matches of each of 17, each told on one of 635 pages of matches.
+*many sides*: 20 things that many of 23,445 public passages name (`evals/topics.py`), and what 20 of
+these tell of each. Four sections of five questions. The reader never errs and sees prompts alone.
+*told*: facts that a sentence of the report says. *cited*: those whose sentence cites the page of
+that fact. *tokens*: of all prompts. *one section*: a plan without sections, of the same searches,
+gathered for with tools, its evidence as many tokens as all prompts of the sections. *one search*:
+the topic itself, searched once, all ten hits read, with as much evidence. *chain*: the model calls
+that followed one another. *estimate*: the likely tokens of `--estimate` for its plan, as a share of
+those of its prompts and replies.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import SecretStr
+
+from agent.answer.report import all_claims
+from agent.outside import Task
+from agent.run import Run
+from agent.run.estimate import estimate
+from agent.settings import Settings
+from agent.state import Plan
+from evals.harness import (
+    Bench,
+    Evaluation,
+    Table,
+    average,
+    main,
+    read_rows,
+    share,
+    size,
+    write_rows,
+)
+from evals.knowing import judge_prompt
+from evals.scripted import Scripted, Sources, judge_by_value, run_scripted, shown_sources
+from evals.topics import FACTS, Fact, load_topics, read_passages
+from tests.support.services import judge_planted
+
+SECTIONS, BEST = 4, 5  # hits of a search that a model reads
+_HIT = re.compile(r'<hit url="([^"]*)"')
+CUPS, SIDES = "World Cups", "many sides"
+CORPORA = {CUPS: "matches.jsonl", SIDES: "passages.jsonl"}
+
+
+class Topic(NamedTuple):
+    """A topic of a set, and the facts that its report is to tell."""
+
+    set: str
+    topic: str
+    facts: tuple[Fact, ...]
+
+
+class Told(NamedTuple):
+    """What a report tells of a topic, and what it took."""
+
+    set: str
+    way: str
+    told: float
+    cited: float
+    supported: float
+    twice: int
+    tokens: int
+    calls: int
+    chain: int
+    estimated: float | None  # tokens by `--estimate` for its plan, as a share of those it took
+
+    @property
+    def right(self) -> float:
+        """The score of a comparison."""
+        return self.cited
+
+
+def _read_match(row: dict[str, Any]) -> Fact:
+    sides, cup = f"{row['home']} against {row['away']}", row["tournament"]
+    told = f"{sides}, played on {row['date']} in {row['city']}, ended {row['score']}."
+    question = f"What was the score of {sides} on {row['date']}?"
+    return Fact(question, row["score"], told, f"{sides}, {row['stage']} of the {cup}")
+
+
+def load(data: Path) -> Iterator[Topic]:
+    """The World Cups with their first matches, and the things that many pages name."""
+    rows = read_rows(data / "worldcup/matches.dev.jsonl")
+    for cup in dict.fromkeys(row["tournament"] for row in rows):
+        own = tuple(_read_match(row) for row in rows if row["tournament"] == cup)[:FACTS]
+        if len(own) == FACTS:
+            yield Topic(CUPS, f"The matches of the {cup} and their scores", own)
+    for title, facts in load_topics(data):
+        yield Topic(SIDES, f"What is told of {title}", tuple(facts))
+
+
+def prepare(_: Sequence[Topic], bench: Bench) -> None:
+    """A page for each match, with what is beside the point before and after; and the passages."""
+    rows = read_rows(bench.data / "worldcup/matches.dev.jsonl")
+    pages = [
+        {
+            "title": match.title,
+            "text": f"{row['stadium']} was full that day. {match.sentence} The referee was "
+            f"{' and '.join(row['referee']) or 'not named'}. It rained in the evening.",
+        }
+        for row in rows
+        for match in [_read_match(row)]
+    ]
+    matches = write_rows(bench.work / CORPORA[CUPS], pages)
+    bench.open_index(matches, write_rows(bench.work / CORPORA[SIDES], read_passages(bench.data)))
+
+
+class Writer(NamedTuple):
+    """A reader that tells what it is shown of the facts of a topic."""
+
+    topic: Topic
+    has_sections: bool
+
+    def __call__(self, task: Task[Any]) -> Mapping[str, Any]:
+        """The reply to a task."""
+        shown = {one.n: one.text for one in shown_sources(task.prompt())}
+        said = {slot.name for slot in task.slots}
+        known = [one for one in self._find(shown) if one[0].question in said or not said]
+        replies: dict[str, Callable[[], Mapping[str, Any]]] = {
+            "plan": self._plan,
+            "try_judge": lambda: judge_planted(task.prompt()),
+            "verify": lambda: {
+                "verdicts": judge_prompt(task.prompt(), lambda c, _: judge_by_value(shown, c), {})
+            },
+            "gather": lambda: self._call(task),
+            "summary": lambda: {"title": self.topic.topic, "summary": _sum_up(task)},
+            "section": lambda: {"sentences": _cite(known)},
+            "synthesize": lambda: _answer(known),
+            "reflect": lambda: {"slots": [_fill(*one) for one in known]},
+        }
+        return replies[task.name]()
+
+    def _find(self, shown: Sources) -> list[tuple[Fact, int]]:
+        return [
+            (match, n)
+            for match in self.topic.facts
+            for n in [next((n for n, text in shown.items() if match.sentence in text), 0)]
+            if n
+        ]
+
+    def _plan(self) -> Mapping[str, Any]:
+        size = FACTS // SECTIONS
+        queries = [
+            {"query": f"{one.question} {self.topic.topic}", "section": n // size + 1}
+            for n, one in enumerate(self.topic.facts)
+        ]
+        sections = [
+            {
+                "heading": f"Facts, part {n + 1}",
+                "questions": [m.question for m in self.topic.facts[n * size : (n + 1) * size]],
+            }
+            for n in range(SECTIONS)
+        ]
+        made = {"sections": sections} if self.has_sections else {}
+        return {"question_type": "factual", "prioritized_sub_queries": queries, **made}
+
+    def _call(self, task: Task[Any]) -> Mapping[str, Any]:
+        """Search what was not searched yet, eight queries a turn, and read the best of each."""
+        done = [call for one in task.exchanges for call in one.turn.calls]
+        searched = [one for one in done if one.name == "search_web"]
+        queries = [row.query for row in getattr(task, "queries", ())][len(searched) :][:8]
+        read = [one.arguments["url"] for one in done if one.name == "fetch_page"]
+        lists = [_HIT.findall(told) for one in task.exchanges for told in one.results]
+        best = dict.fromkeys(url for found in lists for url in found[:BEST])
+        unread = [url for url in map(html.unescape, best) if url not in read][:8]
+        wanted = [("search_web", {"query": one}) for one in queries]
+        wanted = wanted or [("fetch_page", {"url": url}) for url in unread]
+        return {"calls": [{"name": name, "arguments": given} for name, given in wanted]}
+
+
+def _fill(match: Fact, n: int) -> Mapping[str, Any]:
+    return {"name": match.question, "value": match.value, "source": n, "quote": match.sentence}
+
+
+def _cite(known: Sequence[tuple[Fact, int]]) -> list[Mapping[str, Any]]:
+    return [
+        {"text": one.sentence, "citations": [{"source": n, "quote": one.sentence}]}
+        for one, n in known
+    ]
+
+
+def _answer(known: Sequence[tuple[Fact, int]]) -> Mapping[str, Any]:
+    cited = [{"source": n, "quote": one.sentence} for one, n in known]
+    text = " ".join(f"{one.sentence[:-1]} [{n}]." for one, n in known)
+    return {"answer": text, "citations": cited}
+
+
+def _sum_up(task: Task[Any]) -> list[Mapping[str, Any]]:
+    first = [rows[0] for rows in getattr(task, "sections", ())]
+    starts = [sum(map(len, getattr(task, "sections", ())[:n])) + 1 for n in range(len(first))]
+    return [{"text": f"In short: {a}", "of": [n]} for a, n in zip(first, starts, strict=True)]
+
+
+def measure(topic: Topic, bench: Bench) -> Iterator[Told]:
+    """The report of sections, the one draft, and one search with as much evidence."""
+    made = {"strategy": "report", "depth": "deep", "credibility": "host"}
+    sections = _run("sections", topic, bench, has_sections=True, **made)
+    yield sections
+    wide = {"evidence_tokens": min(sections.tokens, 32_000)}
+    yield _run("one section", topic, bench, has_sections=False, **made, **wide)
+    yield _run(
+        "one search",
+        topic,
+        bench,
+        has_sections=False,
+        baseline="single_search",
+        max_words=2000,
+        pages_per_query=10,
+        **wide,
+    )
+
+
+def _run(way: str, topic: Topic, bench: Bench, *, has_sections: bool, **settings: Any) -> Told:
+    model = Scripted(Writer(topic, has_sections))
+    run = run_scripted(topic.topic, model, bench.work / CORPORA[topic.set], bench, **settings)
+    composed = run.research.answer
+    claims = all_claims(composed) if composed else []
+    pages = {source.n: source.page.text for source in run.research.sources}
+    told = {m: [c for c in claims if m.sentence[:-1] in c.text] for m in topic.facts}
+    right = [
+        any(m.sentence in pages[n] for claim in own for n in claim.citations)
+        for m, own in told.items()
+    ]
+    texts = [claim.text for claim in claims]
+    names = [name for name, _ in model.spent]
+    chain = len(names) - sum(max(0, names.count(one) - 1) for one in ("section",))
+    if has_sections:
+        chain -= names.count("reflect") - run.research.round
+    return Told(
+        topic.set,
+        way,
+        sum(map(bool, told.values())) / len(told),
+        sum(right) / len(right),
+        sum(claim.verdict == "supported" for claim in claims) / max(1, len(claims)),
+        len(texts) - len(set(texts)),
+        sum(tokens for _, tokens in model.spent),
+        len(names),
+        chain,
+        _compare_estimate(topic, run, settings),
+    )
+
+
+def _compare_estimate(topic: Topic, run: Run, settings: Mapping[str, Any]) -> float | None:
+    """What the tokens of a run were estimated at, as a share of those that it took."""
+    if not (planned := run.research.plan):
+        return None
+    plan = Plan(**planned.model_dump(exclude={"type"}))
+    key = SecretStr("none")
+    told = estimate(topic.topic, Settings(gemini_api_key=key, plan=plan, **settings))
+    used = run.answer().usage
+    return told.tokens.likely / (used.input_tokens + used.output_tokens)
+
+
+EVALUATION = Evaluation(
+    title="Reports: how much of a topic is told",
+    load=load,
+    measure=measure,
+    prepare=prepare,
+    needs="worldcup",
+    tables=(
+        Table(
+            {"set": "set", "way": "way"},
+            {
+                "topics": size,
+                "told": share("told"),
+                "cited": share("cited"),
+                "supported": share("supported"),
+                "sentences twice": average("twice"),
+                "tokens": average("tokens", ",.0f"),
+                "tokens a fact": average(lambda o: o.tokens / max(1, FACTS * o.cited), ",.0f"),
+                "model calls": average("calls"),
+                "chain": average("chain"),
+                "estimate": average("estimated", ".2f"),
+            },
+        ),
+    ),
+)
+
+if __name__ == "__main__":
+    main("reports")

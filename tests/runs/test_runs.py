@@ -1,0 +1,224 @@
+"""The library of runs: what earlier runs read is found again, and an export stands elsewhere."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import zipfile
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+import responses
+from pydantic import SecretStr
+
+from agent.audit.__main__ import command as audit
+from agent.errors import NotConfigured, ReadFailed
+from agent.run import research
+from agent.run.audit import audit_answer
+from agent.run.export import write_export
+from agent.run.library import Library
+from agent.run.sources import open_run_pages, open_sources
+from agent.runs.__main__ import command
+from agent.settings import Settings, parse_settings
+from agent.shell import run_command
+from tests.support.services import Raw, Services
+from tests.watch.shop import QUESTION, open_shop, page
+
+DAY_OLD = "2026-01-02T03:04:05Z"
+
+
+def ask(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any, str]:
+    status = run_command(command, None, arguments)
+    shown = capsys.readouterr()
+    return status, json.loads(shown.out) if shown.out else None, shown.err
+
+
+@pytest.fixture
+def settings(services: Services, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """The settings of a shop's services, in the environment too."""
+    environment = services.environment(tmp_path, CACHE_TTL="0")
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    open_shop(services, shop=page(120), other="Cats sleep most of the day.")
+    return parse_settings(environment)
+
+
+def make_older(journal: Path) -> None:
+    """Let a run have read its pages on an earlier day."""
+    text = journal.read_text("utf-8")
+    today = datetime.now(UTC).strftime("%Y-%m-%d")
+    assert f'"retrieved_at": "{today}' in text
+    lines = [json.loads(line) for line in text.splitlines()]
+    for line in lines:
+        if line.get("call") == "read" and "response" in line:
+            line["response"]["retrieved_at"] = DAY_OLD
+    journal.write_text("".join(f"{json.dumps(line)}\n" for line in lines), "utf-8")
+
+
+def test_what_was_read_once_is_found_again_free_and_as_verifiable(
+    services: Services, settings: Settings, tmp_path: Path
+) -> None:
+    first = research(QUESTION, settings, resume="first").answer()
+    searches = len(services.search_queries)
+    assert first.citations and searches
+    make_older(tmp_path / "runs/first.jsonl")
+    services.pages, asked = {"shop": Raw(503, "down"), "other": Raw(503, "down")}, settings.search
+    again = settings.model_copy(update={"search": (*asked, "runs"), "resume": "again"})
+    answer = research(QUESTION, again).answer()
+    assert len(services.search_queries) == searches and len(services.page_requests) == 2
+    [citation] = answer.citations
+    assert citation.quote == first.citations[0].quote and citation.url == services.url("shop")
+    assert citation.retrieved_at == DAY_OLD
+    journal = tmp_path / "runs/again.jsonl"
+    told = json.loads(answer.model_dump_json())
+    Library(settings).delete("first")  # the new journal stands alone
+    result = audit_answer(told, journal)
+    assert result["ok"] and result["replayed"], result
+    lines = map(json.loads, journal.read_text("utf-8").splitlines())
+    found = [line["response"] for line in lines if line.get("call") == "search"]
+    assert {one["provider"] for one in found} == {"runs"}
+    assert found[0]["hits"][0]["retrieved_at"] == DAY_OLD
+
+    services.pages["shop"] = page(99)  # what is stale is refused: the web is asked
+    fresh = again.model_copy(update={"since": datetime(2026, 6, 1, tzinfo=UTC).date()})
+    answer = research(QUESTION, fresh.model_copy(update={"resume": "fresh"})).answer()
+    assert "99 euros" in answer.citations[0].quote and len(services.search_queries) > searches
+
+
+@pytest.mark.slow
+def test_the_index_of_runs_is_bounded_follows_deletions_and_leaves_documents_out(
+    services: Services, settings: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, price in (("old", 120), ("new", 99)):
+        services.pages["shop"] = page(price)
+        research(QUESTION, settings, resume=name).answer()
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "pump.md").write_text("The Velmora pump was repaired by Ada.")
+    research("Who repaired the Velmora pump?", settings, corpus=folder, offline=True).answer()
+
+    def find(**more: Any) -> list[tuple[str, str]]:
+        named = settings.model_copy(update={"search": ("runs",), **more})
+        pages = open_run_pages(named)
+        try:
+            hits = pages.search("Velmora pump euros")
+            return [(hit.url, pages.read(hit.url).text[-10:]) for hit in hits]
+        finally:
+            pages.close()
+
+    url = services.url("shop")
+    assert find() == [(url, " 99 euros.")]  # the newest copy counts
+    assert find(runs_search_bytes=0) == []
+    assert find(block_domains=("127.0.0.1",)) == []
+    status, found, _ = ask(capsys, "search", "Velmora pump repaired", "--documents")
+    assert status == 0 and found[0]["url"].endswith("/notes/pump.md")
+    assert ask(capsys, "search", "Velmora pump repaired Ada")[1] == []
+    assert ask(capsys, "search", "cheese of Gruyere")[1] == []
+    assert ask(capsys, "delete", "new")[0] == 0 and find() == [(url, "120 euros.")]
+    assert ask(capsys, "delete", "old")[0] == 0 and find() == []
+    indexes = list((tmp_path / "cache").glob("runs-*.sqlite"))
+    assert len(indexes) == 2  # with documents and without
+    assert not any(b"Spare parts" in index.read_bytes() for index in indexes)
+    with pytest.raises(ReadFailed, match="No earlier run"):
+        open_sources(settings.model_copy(update={"search": ("runs",), "offline": True})).read(url)
+
+
+def test_runs_are_listed_named_and_refused(
+    settings: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    research(QUESTION, settings, resume="pump").answer()
+    (tmp_path / "runs/notes.jsonl").write_text("mine")
+    assert ask(capsys, "name", "pump", "What it costs")[1][0]["title"] == "What it costs"
+    assert ask(capsys, "tag", "pump", "shop", "2026")[1][0]["tags"] == ["shop", "2026"]
+    assert [run["id"] for run in ask(capsys, "list", "COSTS", "shop")[1]] == ["pump"]
+    assert ask(capsys, "list", "cheese")[1] == []
+    assert ask(capsys, "show", "pump")[1]["topic"] == QUESTION
+    for wrong in (["show", "nobody"], ["delete", "notes"], ["name", "pump", "x" * 201]):
+        status, shown, said = ask(capsys, *wrong)
+        assert (status, shown) == (2, None) and len(said.splitlines()) == 2
+    assert (tmp_path / "runs/notes.jsonl").read_text() == "mine"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("ssh-keygen"), reason="needs OpenSSH")
+def test_an_export_is_one_file_that_stands_elsewhere_and_tells_a_changed_byte(
+    settings: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    research(QUESTION, settings, resume="pump").answer()
+    key, export = tmp_path / "key", tmp_path / "pump.zip"
+    make_key = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)]
+    subprocess.run(make_key, check=True)  # noqa: S603
+    assert ask(capsys, "export", "pump", "--out", str(export), "--sign", str(key))[0] == 0
+    journal = tmp_path / "runs/pump.jsonl"
+    assert write_export(journal) == write_export(journal)
+    Library(settings).delete("pump")
+    signers = tmp_path / "signers"
+    signers.write_text(f"me@example.org {key.with_suffix('.pub').read_text()}")
+
+    def check(file: Path, *more: str) -> tuple[int, dict[str, Any]]:
+        status = run_command(audit, None, [str(file), *more])
+        return status, json.loads(capsys.readouterr().out)
+
+    status, told = check(export, "--signers", str(signers))
+    assert (status, told["replayed"], told["signed"]["by"]) == (0, True, "me@example.org")
+    signers.write_text("")
+    assert check(export, "--signers", str(signers))[0] == 1
+    changes = {
+        "answer.json": (b"120 euros", b"121 euros"),
+        "journal.jsonl": (b"120 euros", b"121 euros"),
+        "manifest.json": (b"pump", b"bump"),
+        "manifest.json.sig": (b"\nU1N", b"\nU1M"),
+    }
+    with zipfile.ZipFile(export) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    changes |= {name: (b" ", b"_") for name in files if name.startswith("pages/")}
+    changed = tmp_path / "changed.zip"
+    for name, (old, new) in changes.items():
+        assert old in files[name], name
+        with zipfile.ZipFile(changed, "w") as archive:
+            for other, data in files.items():
+                archive.writestr(other, data.replace(old, new) if other == name else data)
+        status, told = check(changed)
+        assert status == 1 and not told["ok"] and told["failures"], name
+    raw = bytearray(export.read_bytes())
+    raw[len(raw) // 2] ^= 1
+    changed.write_bytes(raw)
+    assert check(changed)[0] in (1, 2)
+    with zipfile.ZipFile(changed, "w") as archive:
+        archive.writestr("answer.json", "[" * 9999)
+    assert check(changed)[0] == 2
+    with zipfile.ZipFile(changed, "w") as archive:
+        [archive.writestr(n, d) for n, d in files.items() if not n.endswith((".sig", ".txt"))]
+    status, told = check(changed, "--signers", str(signers))
+    said = {one["what"] for one in told["failures"]}
+    assert status == 1 and said == {"it is missing", "nobody signed it"}
+
+
+def test_the_end_of_any_run_is_told_and_a_dead_webhook_costs_nothing(
+    services: Services, settings: Settings
+) -> None:
+    hook = {"run_webhook": "http://127.0.0.1:9/hook", "webhook_secret": SecretStr("s3cret")}
+    told = settings.model_copy(update={**hook, "resume": "hooked"})
+    with responses.RequestsMock() as http:
+        http.add_passthru(services.base)
+        http.post("http://127.0.0.1:9/hook")
+        answer = research(QUESTION, told).answer()
+        [call] = [one for one in http.calls if "127.0.0.1:9/" in str(one.request.url)]
+    event = json.loads(call.request.body)
+    assert (event["type"], event["data"]["run"]) == ("run.ended", "hooked")
+    assert event["data"]["answer"] == answer.answer and not answer.warnings
+    assert call.request.headers["webhook-signature"].startswith("v1,")
+    dead = told.model_copy(update={"resume": "dead"})
+    answer = research(QUESTION, dead).answer()
+    assert answer.status == "complete" and "was not told" in answer.warnings[-1]
+    assert "s3cret" not in answer.warnings[-1]
+    replay = settings.model_copy(update={"resume": "", "replay": Path("dead")})
+    assert not research("", replay).answer().warnings
+    private = dead.model_copy(update={"allow_private_network": False, "resume": "private"})
+    [*_, warning] = research(QUESTION, private).answer().warnings
+    assert "was not told" in warning and "127.0.0.1" in warning
+    with pytest.raises(NotConfigured, match="WEBHOOK_SECRET"):
+        research(QUESTION, told.model_copy(update={"webhook_secret": SecretStr("")}))

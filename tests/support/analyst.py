@@ -1,0 +1,83 @@
+"""A scripted model that writes reports of sections and knows its prompt alone.
+
+It knows which words of a page answer which question of its plan.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+
+from tests.support.services import ModelRequest, Reply, parse_claims, source_ids
+from tests.support.thinker import Fact, find_sentence
+
+
+class Analyst:
+    """`plan` is its plan; `follow` maps a question to the query that answers it."""
+
+    def __init__(
+        self, facts: list[Fact], plan: dict[str, Any], follow: dict[str, str] | None = None
+    ) -> None:
+        self.facts = {fact.slot: fact for fact in facts}
+        self._plan = plan
+        self._follow = follow or {}
+
+    def __call__(self, asked: ModelRequest) -> Reply:
+        shown = source_ids(asked.prompt)
+        if asked.task == "plan":
+            return self._plan
+        if asked.task == "summary":
+            return self._sum_up(asked)
+        if asked.task == "verify":
+            return self._judge(parse_claims(asked.prompt), shown)
+        if asked.task == "synthesize":  # it mends nothing
+            return {"answer": "", "citations": []}
+        return {"reflect": self._reflect, "section": self._write}[asked.task](asked, shown)
+
+    def _asked(self, asked: ModelRequest) -> list[str]:
+        """The questions that a prompt lists."""
+        listed = re.split(r"\n(?:Slots|Questions):\n", asked.prompt)[-1]
+        rows = re.findall(r"^- (.*?):? *$", re.split(r"\n[A-Z][\w ]+:\n", listed)[0], re.M)
+        return [html.unescape(row) for row in rows]
+
+    def _reflect(self, asked: ModelRequest, shown: dict[int, str]) -> dict[str, Any]:
+        rows, queries = [], []
+        for name in self._asked(asked):
+            fact = self.facts.get(name)
+            n, sentence = find_sentence(fact.said, shown) if fact else (None, "")
+            value = fact.value if fact and n else None
+            rows.append({"name": name, "value": value, "source": n, "quote": sentence})
+            if not n and name in self._follow:
+                queries.append(self._follow[name])
+        is_open = any(row["source"] is None for row in rows)
+        return {"slots": rows, "need_more": is_open, "new_queries": queries}
+
+    def _write(self, asked: ModelRequest, shown: dict[int, str]) -> dict[str, Any]:
+        told = [
+            {
+                "text": f"{fact.slot.replace('?', ':')} {fact.value}.",
+                "citations": [{"source": n, "quote": quote}],
+            }
+            for name in self._asked(asked)
+            if (fact := self.facts.get(name))
+            for n, quote in [find_sentence(fact.said, shown)]
+            if n
+        ]
+        return {"sentences": told}
+
+    def _sum_up(self, asked: ModelRequest) -> dict[str, Any]:
+        """A sentence for each of the first three sentences of the report."""
+        rows = re.findall(r"^(\d+)\. (.*)$", asked.prompt, re.M)[:3]
+        told = [{"text": f"In short: {html.unescape(text)}", "of": [int(n)]} for n, text in rows]
+        return {"title": "What was found", "summary": told}
+
+    def _judge(self, claims: dict[int, tuple[list[int], str]], shown: dict[int, str]) -> Any:
+        """Support a claim if a source that it cites has the sentence of one of its facts."""
+        verdicts = []
+        for n, (cites, text) in claims.items():
+            facts = [fact for fact in self.facts.values() if fact.value in text]
+            holds = any(fact.said in shown.get(c, "") for fact in facts for c in cites)
+            verdict = "supported" if holds else "unsupported"
+            verdicts.append({"claim": n, "verdict": verdict, "source": cites[0] if holds else None})
+        return {"verdicts": verdicts}
