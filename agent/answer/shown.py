@@ -19,6 +19,8 @@ if TYPE_CHECKING:  # at run time, building an answer imports this module for the
     from agent.answer.report import ReportAnswer
     from agent.answer.schema import Answer, Citation, SlotAnswer
 
+PARAGRAPH = 400  # characters after which one may end; the page's script has the same number
+
 
 def show_answer(answer: Answer) -> tree.Shown:
     """The answer, with its report where it has one, as a page."""
@@ -181,14 +183,20 @@ def _list_block(form: str, intro: str, claims: Sequence[Claim], role: str) -> It
 
 
 def _list_sentences(claims: Sequence[Claim], role: str) -> Iterator[tree.Block]:
-    """Sentences as a paragraph, which ends with one that has notes: they stand below it."""
+    """Sentences as paragraphs. One ends where it is long and other pages are cited, and with a
+    sentence that has notes: they stand below it."""
     parts: list[tree.Inline] = []
+    length, cited = 0, set[int]()
     for claim in claims:
+        if length > PARAGRAPH and cited.isdisjoint(claim.citations):
+            yield tree.Prose(parts, role)
+            parts, length = [], 0
+        length, cited = length + len(claim.text), set(claim.citations)
         parts += (*_read_sentence(claim), " ")
         if notes := list_notes(claim):
             yield tree.Prose(parts, role)
             yield from (tree.Prose(note, "quiet") for note in notes)
-            parts = []
+            parts, length = [], 0
     if parts:
         yield tree.Prose(parts, role)
 

@@ -253,6 +253,18 @@ def test_lists_and_tables_are_shown_as_such() -> None:
         assert words(shown.text).count("The scorers were:") == 1
 
 
+def test_a_long_paragraph_ends_where_other_pages_are_cited() -> None:
+    pages = [(1,), (2,), (1,), (2, 1), (2,), (2,), (3,)]
+    sizes = [250, 250, 10, 10, 450, 10, 10]
+    claims = tuple(
+        Claim(text=f"{str(n) * size}.", citations=cited, verdict="supported")
+        for n, (size, cited) in enumerate(zip(sizes, pages, strict=True))
+    )
+    text = to_markdown(Answer(topic="What?", status="complete", claims=claims))
+    found = [re.findall(r"(?<!\d)(\d)\1{9}", block) for block in text.split("\n\n")]
+    assert [one for one in found if one] == [["0", "1"], ["2", "3", "4", "5"], ["6"]]
+
+
 def test_an_error_is_told_in_each_form() -> None:
     error = Error(kind="no_key", message="<b>No key</b>", remedy="Set GEMINI_API_KEY.")
     for form, text in forms(Answer(topic="Why?", status="error", error=error)).items():

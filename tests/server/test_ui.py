@@ -902,6 +902,13 @@ def test_lists_tables_and_verdicts_are_shown_as_such(page: Page) -> None:
     listed = "['p', 'ul', 'li', 'table', 'tbody tr', '.marker'].map"
     counted = page.tab.run(f"{listed}(s => document.querySelectorAll(s).length)")
     assert counted == [4, 1, 2, 1, 2, 8]
+    long = "['a'.repeat(300), [1]], ['b'.repeat(200), [2]], ['c', [1]], ['d', [1, 3]]"
+    groups = page.tab.run(
+        f"import('/ui/claims.js').then(c => c.claimElements([{long}].map(([text, citations]) =>"
+        " ({ text, citations, form: 'sentence', intro: '', verdict: 'supported' })),"
+        " { markers: () => [] }).flat().map(p => p.innerText.replace(/(.)\\1+/g, '$1')))"
+    )
+    assert groups == ["a b", "c d"]  # a long paragraph ends where other pages are cited
 
 
 @pytest.fixture(scope="session")

@@ -144,6 +144,13 @@ def test_offline_a_small_report_of_quotes(tmp_path: Path) -> None:
     for claim in claims_of_body(report):
         assert claim.verdict == "supported"
         assert any(claim.text in pages[n].text for n in claim.citations)
+    (theme,) = report.themes
+    read = [
+        (claim.citations[0], pages[claim.citations[0]].text.find(claim.text))
+        for claim in theme.claims
+    ]
+    assert len(dict(read)) > 1  # in the order of its pages, one page after the other
+    assert read == sorted(read, key=lambda one: (list(dict(read)).index(one[0]), one[1]))
     sentences = [claim.text for claim in claims_of_body(report)]
     assert len(sentences) == len(set(sentences))
     said = [claim.text for claim in answer.claims]

@@ -6,6 +6,7 @@ import { VERDICT_LABELS } from "/ui/shared.js";
 const LAST_WORD = /\S{1,12}$/u; // or the end of it
 /** Differences that are another way to say a claim, where it is supported. */
 const REWORDED = new Set(["number", "words"]);
+const PARAGRAPH = 400; // characters after which one may end, as in the files of an answer
 const WIDE_ENDS = "。！？"; // no space follows them
 
 /** Claims as blocks in their order; an intro stands once, above its list or table. */
@@ -19,15 +20,23 @@ export const claimList = (claims, evidence) =>
     evidence,
   );
 
-/** Neighbours of one form and one intro together. */
+/** Neighbours of one form and one intro together; sentences as paragraphs. */
 function groupClaims(claims) {
   const groups = [];
   for (const claim of claims) {
     const last = groups.at(-1);
-    if (last?.[0].form === claim.form && last[0].intro === claim.intro) last.push(claim);
+    const isAlike = last?.[0].form === claim.form && last[0].intro === claim.intro;
+    if (isAlike && !endsBefore(last, claim)) last.push(claim);
     else groups.push([claim]);
   }
   return groups;
+}
+
+/** Whether a long paragraph ends, since the next sentence cites other pages. */
+function endsBefore(claims, { form, citations }) {
+  const length = claims.reduce((sum, { text }) => sum + text.length, 0);
+  const goesOn = citations.some((n) => claims.at(-1).citations.includes(n));
+  return form === "sentence" && length > PARAGRAPH && !goesOn;
 }
 
 function blockElements(claims, evidence) {

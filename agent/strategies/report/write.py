@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -172,6 +172,7 @@ class WriteSections:
             told = {fold(claim.text) for one in themes for claim in one.claims}
             made = builder.build_claims(text.sentences)
             claims = tuple(_take_new(made, told, task.max_words))
+            claims = _order_by_page(claims, builder.quotes) if by_rules else claims
             rows = list(_tabulate(research, n, known, builder.quotes))
             missing = [one.name for one in task.slots if known[one.name].status == "missing"]
             themes.append(
@@ -315,6 +316,14 @@ def _take_new(claims: Iterable[Claim], told: set[str], max_words: int) -> Iterat
         if words > SPARE * max_words:
             return
         yield claim
+
+
+def _order_by_page(claims: Sequence[Claim], quotes: Iterable[Quote]) -> tuple[Claim, ...]:
+    """Quoted sentences as their pages have them, those of a page together; the best one first."""
+    places = {quote.text: quote.start for quote in quotes}
+    pages = list(dict.fromkeys(claim.citations for claim in claims))
+    rest = sorted(claims[1:], key=lambda one: (pages.index(one.citations), places.get(one.text, 0)))
+    return (*claims[:1], *rest)
 
 
 def _tabulate(
