@@ -256,11 +256,21 @@ def test_the_words_of_a_pdf_are_read(data: Path, name: str) -> None:
     assert "right" not in name or "الإنتاجية" in page.text  # ligatures in the order of reading
 
 
-@pytest.mark.parametrize("turn", ["1 0 0 1 60 700", "0 1 -1 0 300 60"])
-def test_the_lines_of_a_turned_page_are_whole(turn: str) -> None:
-    lines = f"BT /F 10 Tf {turn} Tm 14 TL (The ferry to Holm) Tj T* (leaves at noon.) Tj ET"
+TURNS = ["1 0 0 1 60 700", "0 1 -1 0 300 60", "-1 0 0 -1 550 100", "0 -1 1 0 300 700"]
+
+
+@pytest.mark.parametrize("turn", TURNS)
+def test_a_turned_page_is_read_from_its_top_with_its_cells(turn: str) -> None:
+    prose = "(The ferry to Holm) Tj T* (leaves at noon.) Tj T* (It is back at six.) Tj"
+    cells = " ".join(
+        f"0 -14 Td ({a}) Tj 120 0 Td ({b}) Tj 120 0 Td ({c}) Tj -240 0 Td"
+        for a, b, c in (("Ship", "Berth", "Crew"), ("Ampere", "12", "70"), ("Ellen", "31", "95"))
+    )
+    lines = f"BT /F 10 Tf {turn} Tm 14 TL {prose} 0 -14 Td {cells} ET"
     found = read_body(pdf(lines), suffix=".pdf").text
-    assert found == "The ferry to Holm\nleaves at noon."
+    said, _, rows = found.partition("Ship | Berth | Crew\n")
+    assert " ".join(said.split()) == "The ferry to Holm leaves at noon. It is back at six."
+    assert rows == "Ship: Ampere | Berth: 12 | Crew: 70\nShip: Ellen | Berth: 31 | Crew: 95"
 
 
 def test_prose_above_a_table_of_a_pdf_is_no_head() -> None:

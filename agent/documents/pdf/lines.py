@@ -60,15 +60,9 @@ class ShownPage:
     """A text page of PDFium whose places are those of a page on which its letters are upright."""
 
     def __init__(self, page: Any) -> None:
-        import pypdfium2.raw as raw
-
         self._page = page
         self._as_parameter_ = page._as_parameter_  # for functions of PDFium
-        sampled = range(0, page.count_chars(), max(1, page.count_chars() // MAX_SAMPLED))
-        angles = (raw.FPDFText_GetCharAngle(page, n) / (math.pi / 2) for n in sampled)
-        quarters = Counter(round(angle) % 4 for angle in angles if angle >= 0)
-        usual = max(quarters, key=lambda one: quarters[one], default=0)
-        self._x, self._y = ((1, 0), (0, 1), (-1, 0), (0, -1))[usual]
+        self._x, self._y = ((1, 0), (0, 1), (-1, 0), (0, -1))[_count_quarters(page)]
 
     def turn(self, x: float, y: float) -> tuple[float, float]:
         """Where a point of the page is then."""
@@ -79,6 +73,29 @@ class ShownPage:
         left, bottom, right, top = self._page.get_charbox(index, loose)
         (x, y), (other_x, other_y) = self.turn(left, bottom), self.turn(right, top)
         return min(x, other_x), min(y, other_y), max(x, other_x), max(y, other_y)
+
+
+def read_upright(page: Any) -> Any:
+    """The text page of a page, which is turned so that most of its letters are upright.
+
+    Only so does PDFium give lines, and the cells of one, in the order of reading.
+    """
+    found = page.get_textpage()
+    rotation = 90 * _count_quarters(found)
+    if not found.count_chars() or rotation == page.get_rotation():
+        return found
+    page.set_rotation(rotation)
+    return page.get_textpage()
+
+
+def _count_quarters(page: Any) -> int:
+    """By how many quarters most letters of a text page are turned, against the clock."""
+    import pypdfium2.raw as raw
+
+    sampled = range(0, page.count_chars(), max(1, page.count_chars() // MAX_SAMPLED))
+    angles = (raw.FPDFText_GetCharAngle(page, n) / (math.pi / 2) for n in sampled)
+    quarters = Counter(-round(angle) % 4 for angle in angles if angle >= 0)  # it goes clockwise
+    return max(quarters, key=lambda one: quarters[one], default=0)
 
 
 def read_lines(page: Any) -> list[PageLine]:

@@ -13,7 +13,7 @@ from agent.documents.body_text import Body, BodyText, PlacedText, UnreadablePage
 from agent.documents.formats.archive import BOMB, MAX_PART
 from agent.documents.formats.bundles import MAX_FILES, add_inner
 from agent.documents.own_date import read_day
-from agent.documents.pdf.lines import PageLine, lines_of_text, read_lines
+from agent.documents.pdf.lines import PageLine, lines_of_text, read_lines, read_upright
 from agent.documents.pdf.links import PageLink, find_links, read_links
 from agent.documents.pdf.ocr import NOISE, REMEDY, ImageReader, find_tesseract
 from agent.documents.pdf.pages import PageJoiner
@@ -149,7 +149,7 @@ def _read_pages(
     for index in range(min(MAX_PAGES, len(document))):
         try:
             page = document[index]
-            words = page.get_textpage()
+            words = read_upright(page)
             lines = read_lines(words) or lines_of_text(images.read(page))
             beside.read(page, index + 1)
             yield _Page(lines, list(read_links(document, page, words)) if has_links else ())
