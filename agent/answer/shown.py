@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # at run time, building an answer imports this module for the
     from agent.answer.report import ReportAnswer
     from agent.answer.schema import Answer, Citation, SlotAnswer
 
-PARAGRAPH = 400  # characters after which one may end; the page's script has the same number
+LONG_PARAGRAPH = 400  # characters; only then does it end where other pages are cited
 
 
 def show_answer(answer: Answer) -> tree.Shown:
@@ -188,7 +188,7 @@ def _list_sentences(claims: Sequence[Claim], role: str) -> Iterator[tree.Block]:
     parts: list[tree.Inline] = []
     length, cited = 0, set[int]()
     for claim in claims:
-        if length > PARAGRAPH and cited.isdisjoint(claim.citations):
+        if length > LONG_PARAGRAPH and cited.isdisjoint(claim.citations):
             yield tree.Prose(parts, role)
             parts, length = [], 0
         length, cited = length + len(claim.text), set(claim.citations)

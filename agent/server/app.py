@@ -21,6 +21,7 @@ from agent import __version__
 from agent.answer import Answer
 from agent.answer.check import CheckResult
 from agent.answer.phrases import STANDING_LABELS, VERDICT_LABELS
+from agent.answer.shown import LONG_PARAGRAPH
 from agent.answer.shown_check import STATUSES, VERDICTS
 from agent.errors import AgentError, Busy, UsageError
 from agent.outside.recording import LONGEST_SAID
@@ -67,6 +68,7 @@ LABELS: dict[str, Any] = {
     "STANDING_LABELS": STANDING_LABELS,
     "CHECK_LABELS": {verdict: words.label for verdict, words in VERDICTS.items()},
     "SOURCE_LABELS": STATUSES,
+    "LONG_PARAGRAPH": LONG_PARAGRAPH,
     "MAX_DOCUMENTS": MAX_DOCUMENTS,
     "LARGEST_DOCUMENT": MAX_BYTES,
 }

@@ -1,12 +1,11 @@
 // Claims of an answer: sentences as paragraphs, items as lists, rows as tables, each with its
 // numbers, and with a mark where it is not confirmed.
 import { element, textElement } from "/ui/element.js";
-import { VERDICT_LABELS } from "/ui/shared.js";
+import { LONG_PARAGRAPH, VERDICT_LABELS } from "/ui/shared.js";
 
 const LAST_WORD = /\S{1,12}$/u; // or the end of it
 /** Differences that are another way to say a claim, where it is supported. */
 const REWORDED = new Set(["number", "words"]);
-const PARAGRAPH = 400; // characters after which one may end, as in the files of an answer
 const WIDE_ENDS = "。！？"; // no space follows them
 
 /** Claims as blocks in their order; an intro stands once, above its list or table. */
@@ -36,7 +35,7 @@ function groupClaims(claims) {
 function endsBefore(claims, { form, citations }) {
   const length = claims.reduce((sum, { text }) => sum + text.length, 0);
   const goesOn = citations.some((n) => claims.at(-1).citations.includes(n));
-  return form === "sentence" && length > PARAGRAPH && !goesOn;
+  return form === "sentence" && length > LONG_PARAGRAPH && !goesOn;
 }
 
 function blockElements(claims, evidence) {
