@@ -4,7 +4,9 @@ Ten languages besides English, six pages in the style of an encyclopedia each, a
 language, and four questions a page with the words that answer (`evals/languages.toml`); all of it
 is invented. *right*: the answer is no abstention, and the words that answer stand in it. *best BM25
 sentence*: one sentence of the very page, by words as they are written; pairs of characters of
-Chinese and Japanese. Tables of words were made with every second page in view (`tune`).
+Chinese and Japanese. *surest*: of the answers that are told, with the page and without, so many
+have the highest confidence; and how many of these are wrong. Tables of words were made with every
+second page in view (`tune`).
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from evals.harness import HALVES, Bench, Evaluation, Table, main, share, size, write_rows
+from evals.harness import HALVES, Bench, Evaluation, Table, main, risk, share, size, write_rows
 
 PAGES = Path(__file__).with_name("languages.toml")
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]+|[^\W\u3040-\u30ff\u3400-\u9fff]+")
@@ -49,7 +51,6 @@ class Outcome(NamedTuple):
     answer: str  # empty where it abstained
     bare: str  # without titles
     other: str  # of all pages of the language but the one that answers
-    confidence: float
     read: bool  # the page that answers
     plain: bool  # its best sentence by BM25 answers
 
@@ -60,6 +61,14 @@ class Outcome(NamedTuple):
     @property
     def bare_right(self) -> bool:
         return contains(self.bare, self.question.gold)
+
+
+class Told(NamedTuple):
+    """An answer that is told, with the page or without."""
+
+    question: Question
+    confidence: float
+    wrong: bool
 
 
 def load_pages() -> list[Page]:
@@ -125,37 +134,45 @@ def prepare(_: Sequence[Question], bench: Bench) -> None:
             write_rows(bench.work / f"{language}-{n}.jsonl", [*rows[:n], *rows[n + 1 :]])
 
 
-def measure(question: Question, bench: Bench) -> Iterator[Outcome]:
+def measure(question: Question, bench: Bench) -> Iterator[Outcome | Told]:
     """Ask a question of the pages of its language."""
-    language, told = question.page.language, []
+    language, answers = question.page.language, []
     at = [page for page in load_pages() if page.language == language].index(question.page)
     for name in (language, f"{language}-plain", f"{language}-{at}"):
         run = bench.run(question.text, bench.work / f"{name}.jsonl")
         answer = run.answer()
-        told.append(answer.answer if answer.status in ("complete", "partial") else "")
+        answers.append(answer.answer if answer.status in ("complete", "partial") else "")
         if name == language:
             read = any(s.page.text == question.page.text for s in run.research.sources)
-            confidence = answer.confidence or 0.0
+        if answers[-1] and not name.endswith("-plain"):
+            is_wrong = not contains(answers[-1], question.gold)
+            yield Told(question, answer.confidence or 0.0, is_wrong)
     plain = contains(best_sentence(question.page.text, question.text), question.gold)
-    yield Outcome(question, *told, confidence, read, plain)
+    yield Outcome(question, *answers, read, plain)
 
 
-def _tell_miss(one: Outcome) -> str:
-    if one.question.page.half != "tune" or (one.right and one.bare_right):
+def _is_told(one: Outcome | Told) -> bool:
+    return isinstance(one, Told)
+
+
+def _tell_miss(one: Outcome | Told) -> str:
+    if _is_told(one) or one.question.page.half != "tune" or (one.right and one.bare_right):
         return ""
     won = " (BM25 is right)" if one.plain else ""
     asked = f"{one.question.page.language}: {one.question.text} = {one.question.gold}{won}"
     return f"{asked}\n   {one.answer}\n   {one.bare}"
 
 
+KEYS = {"language": "question.page.language", "half": "question.page.half"}
 EVALUATION = Evaluation(
     title="Answers without a model: ten languages",
     load=load,
     prepare=prepare,
     measure=measure,
+    score=lambda one: None if _is_told(one) else one.right,
     tables=(
         Table(
-            {"language": "question.page.language", "half": "question.page.half"},
+            KEYS,
             {
                 "n": size,
                 "**right**": share("right"),
@@ -169,7 +186,9 @@ EVALUATION = Evaluation(
                 ),
             },
             total=True,
+            where=lambda one: not _is_told(one),
         ),
+        Table(KEYS, risk("confidence", "wrong"), total=True, where=_is_told),
     ),
     missed=_tell_miss,
 )

@@ -280,6 +280,7 @@ def _cut_passages(text: str) -> list[_PassageSpan]:
         opens = _opening_of(text, spans, at)
         if opens == "section":
             heading = (start, end)
+            _join_tail(pieces)
         small = pieces and start - pieces[-1].start < PASSAGE // 4
         if pieces and end - pieces[-1].start <= PASSAGE and (small or not opens):
             pieces[-1] = pieces[-1]._replace(end=end)
@@ -287,6 +288,15 @@ def _cut_passages(text: str) -> list[_PassageSpan]:
             cuts = range(start, end, 2 * PASSAGE)
             pieces.extend(_PassageSpan(a, min(a + 2 * PASSAGE, end), heading) for a in cuts)
     return pieces
+
+
+def _join_tail(pieces: list[_PassageSpan]) -> None:
+    """Join the small end of a section to the passage before it, so that the next does not."""
+    if len(pieces) < 2:
+        return
+    before, last = pieces[-2:]
+    if before.heading == last.heading and last.end - last.start < PASSAGE // 4:
+        pieces[-2:] = [before._replace(end=last.end)]
 
 
 def _opening_of(text: str, spans: Sequence[Span], at: int) -> str:

@@ -9,7 +9,7 @@ from agent.evidence.copies import are_alike, repeats_hit, repeats_question
 from agent.evidence.credibility import host_owner, is_reference
 from agent.evidence.names import is_named
 from agent.slots.forms import slot_words
-from agent.state import Hit, Research, Searched, index_hits
+from agent.state import Hit, Research, Searched, SearchResults, index_hits
 from agent.state.urls import canonical_url
 from agent.steps.witnesses import find_lone, find_others
 
@@ -30,9 +30,9 @@ def choose_pages(research: Research, limit: int) -> list[Hit]:
     hits of all searches so far that fit best what is missing, up to `most_pages`; at last other
     hits of this round. Those that could be a second witness of a value go before all.
     """
-    results = [found.hits for found in research.round_results]
+    results = research.round_results
     if research.round < 2:
-        chosen = [hit for hits in results for hit in best_hits(hits, limit, research.topic)]
+        chosen = [hit for found in results for hit in best_hits(found, limit, research.topic)]
     else:
         lone = find_lone(research, research.findings.values())
         chosen = choose_further(results, research.pages_tried_before, limit, research.topic)
@@ -48,14 +48,14 @@ def most_pages(round: int, queries: int, limit: int) -> int:
     return _limit_of_further(limit) * queries + FITTING * limit
 
 
-def best_hits(hits: Iterable[Hit], limit: int, topic: str = "") -> list[Hit]:
+def best_hits(found: SearchResults, limit: int, topic: str = "") -> list[Hit]:
     """The best `limit` hits of one search, those of independent witnesses before the others.
 
-    Pages that the topic names come first: a search that names two things often finds many pages
-    about one before the other's own. The first place apart, reference works take those of other
+    Pages that the topic or the query names come first: a search that names two things often finds
+    many pages about one before the other's own. The first place apart, reference works take those of other
     hosts that say what one before them says, and the last place where they would have none.
     """
-    ranked = _independent_first(_named_first(hits, topic), topic)
+    ranked = _independent_first(_named_first(found, topic), topic)
     best, rest = ranked[:limit], ranked[limit:]
     waiting = [hit for hit in rest if is_reference(hit.url)]
     for place in range(len(best) - 1, 0, -1):
@@ -67,13 +67,14 @@ def best_hits(hits: Iterable[Hit], limit: int, topic: str = "") -> list[Hit]:
     return best
 
 
-def _named_first(hits: Iterable[Hit], topic: str) -> list[Hit]:
-    """The hits by rank, but first those whose title is a name in the topic, not all of it."""
+def _named_first(found: SearchResults, topic: str) -> list[Hit]:
+    """The hits by rank, but first those that topic or query name, and do not repeat as a whole."""
 
     def is_other(hit: Hit) -> bool:
-        return repeats_question(hit, topic) or not is_named(hit.title, topic)
+        named = is_named(hit.title, topic) or is_named(hit.title, found.query)
+        return not named or repeats_question(hit, topic)
 
-    return sorted(hits, key=is_other)
+    return sorted(found.hits, key=is_other)
 
 
 def _says_the_same(hit: Hit, before: Sequence[Hit]) -> bool:
@@ -82,17 +83,18 @@ def _says_the_same(hit: Hit, before: Sequence[Hit]) -> bool:
 
 
 def choose_further(
-    results: Iterable[Sequence[Hit]], tried: frozenset[str], limit: int, topic: str = ""
+    results: Iterable[SearchResults], tried: frozenset[str], limit: int, topic: str = ""
 ) -> list[Hit]:
     """The best hits of each search of a later round that are not tried and not taken before it.
 
     What the first searches take does not depend on the later ones.
     """
     taken: dict[str, Hit] = {}
-    for hits in results:
+    for found in results:
         known = taken.keys() | tried
-        free = [hit for key, hit in index_hits(hits).items() if key not in known]
-        taken |= index_hits(best_hits(free, _limit_of_further(limit), topic))
+        free = tuple(hit for key, hit in index_hits(found.hits).items() if key not in known)
+        fresh = found.model_copy(update={"hits": free})
+        taken |= index_hits(best_hits(fresh, _limit_of_further(limit), topic))
     return list(taken.values())
 
 

@@ -48,7 +48,7 @@ class WebSearchTool:
 
         def start_pages(search: Future[SearchResults]) -> None:
             for found in _successes([search]):
-                best = index_hits(best_hits(found.hits, self.pages_per_query, topic))
+                best = index_hits(best_hits(found, self.pages_per_query, topic))
                 self._start_pages(hit for page, hit in best.items() if page not in tried)
 
         self.search.start(query).add_done_callback(start_pages)
@@ -59,8 +59,7 @@ class WebSearchTool:
 
         def start_known(_: Future[SearchResults]) -> None:
             ended = _successes(takewhile(Future.done, searches))
-            hits = [found.hits for found in ended]
-            self._start_pages(choose_further(hits, tried, self.pages_per_query, topic))
+            self._start_pages(choose_further(ended, tried, self.pages_per_query, topic))
 
         for search in searches:
             search.add_done_callback(start_known)

@@ -114,6 +114,15 @@ def test_a_passage_is_shown_that_fits_one_of_several_queries() -> None:
     assert "Uppsala" in " ".join(all_four.passages) and "pumps" in " ".join(all_four.passages)
 
 
+def test_a_section_begins_a_passage_whatever_is_left_of_the_one_before() -> None:
+    told = "It was opened in 1904."
+    page = source(
+        f"## Sleep\n{'Cats sleep. ' * 44}\n\n## Velmora Works\n{told} {'They ran. ' * 40}"
+    )
+    (shown,) = select_passages([page], "Velmora Works", 200)
+    assert told in shown.passages[0] and "Cats" not in shown.passages[0]
+
+
 def test_what_an_earlier_prompt_told_is_kept_as_notes_and_makes_room() -> None:
     filler = "Velmora Works makes pumps. The pumps of Velmora Works are known. "
     told = "Velmora Works was founded by Ada Lindqvist."

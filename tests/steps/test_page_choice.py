@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,10 @@ def hits_of(*urls: str) -> tuple[Hit, ...]:
     return tuple(Hit(url=f"https://{url}") for url in urls)
 
 
+def best(hits: Sequence[Hit], limit: int, topic: str = "", query: str = "") -> list[Hit]:
+    return best_hits(SearchResults(query=query, hits=tuple(hits), provider="x"), limit, topic)
+
+
 def names(hits: list[Hit]) -> list[str]:
     return [hit.url.removeprefix("https://") for hit in hits]
 
@@ -55,16 +60,16 @@ def research_with(*events: Event) -> Research:
 
 def test_one_page_of_each_owner_comes_before_a_second_one() -> None:
     found = hits_of("a.news.com/1", "b.news.com/2", "news.com/3", "one.co.uk/a", "two.co.uk/b")
-    assert names(best_hits(found, 3)) == ["a.news.com/1", "one.co.uk/a", "two.co.uk/b"]
+    assert names(best(found, 3)) == ["a.news.com/1", "one.co.uk/a", "two.co.uk/b"]
     few = found[:3]  # nothing else is left
-    assert names(best_hits(few, 2)) == ["a.news.com/1", "b.news.com/2"]
+    assert names(best(few, 2)) == ["a.news.com/1", "b.news.com/2"]
 
 
 def test_free_hosts_have_many_owners_and_a_reference_work_many_subjects() -> None:
     blogs = hits_of("ann.wordpress.com/", "bob.wordpress.com/", "cy.net/")
-    assert names(best_hits(blogs, 2)) == ["ann.wordpress.com/", "bob.wordpress.com/"]
+    assert names(best(blogs, 2)) == ["ann.wordpress.com/", "bob.wordpress.com/"]
     town = hits_of("en.wikipedia.org/wiki/Town", "en.wikipedia.org/wiki/Mayor", "cy.net/")
-    assert names(best_hits(town, 2)) == names(list(town[:2]))
+    assert names(best(town, 2)) == names(list(town[:2]))
 
 
 def test_a_near_copy_waits_unless_it_differs_in_a_number() -> None:
@@ -74,7 +79,7 @@ def test_a_near_copy_waits_unless_it_differs_in_a_number() -> None:
         for name, year in (("a", 1904), ("b", 1904), ("c", 1905))
     )
     plain = Hit(url="https://d.com/", title="Bridges", snippet="They cross rivers.")
-    assert best_hits([first, copy, other, plain], 3) == [first, other, plain]
+    assert best([first, copy, other, plain], 3) == [first, other, plain]
 
 
 QUESTION = "In which town was the founder of Velmora Works born?"
@@ -88,13 +93,13 @@ def test_of_pages_that_repeat_the_question_one_is_read_first(topic: str) -> None
     ]
     honest = hits_of("one.com/", "two.com/")
     found = [*asking, *honest]
-    assert best_hits(found, 4, topic) == [asking[0], *honest, asking[1]]
+    assert best(found, 4, topic) == [asking[0], *honest, asking[1]]
 
 
 @pytest.mark.parametrize("topic", ["The Long Road to the Velmora Works", "Velmora?", ""])
 def test_what_is_no_long_question_stands_on_many_pages(topic: str) -> None:
     named = [Hit(url=f"https://{host}.com/", title=f"{topic} {host}") for host in ("a", "b")]
-    assert best_hits([*named, *hits_of("one.com/")], 2, topic) == named
+    assert best([*named, *hits_of("one.com/")], 2, topic) == named
 
 
 def test_pages_that_say_the_same_give_way_to_reference_works() -> None:
@@ -105,15 +110,15 @@ def test_pages_that_say_the_same_give_way_to_reference_works() -> None:
     ]
     other = Hit(url="https://one.com/", snippet="Velmora makes pumps for mines near the sea.")
     works = hits_of("en.wikipedia.org/wiki/Velmora", "britannica.com/velmora")
-    assert best_hits([*alike, *works], 3) == [alike[0], works[1], works[0]]
-    assert best_hits([alike[0], other, alike[1], *works], 3) == [alike[0], other, works[0]]
-    assert best_hits([alike[0], other, alike[1], works[0]], 3) == [alike[0], other, works[0]]
-    assert best_hits([*works, *alike], 3) == [*works, alike[0]]
+    assert best([*alike, *works], 3) == [alike[0], works[1], works[0]]
+    assert best([alike[0], other, alike[1], *works], 3) == [alike[0], other, works[0]]
+    assert best([alike[0], other, alike[1], works[0]], 3) == [alike[0], other, works[0]]
+    assert best([*works, *alike], 3) == [*works, alike[0]]
 
 
 def test_five_planted_pages_leave_a_place_for_the_reference_work() -> None:
     found = [*hits_of(*(f"lies{n}.com/" for n in range(5))), *hits_of("en.wikipedia.org/wiki/It")]
-    assert best_hits(found, 3) == [*found[:2], found[5]] and best_hits(found, 1) == found[:1]
+    assert best(found, 3) == [*found[:2], found[5]] and best(found, 1) == found[:1]
 
 
 @pytest.mark.parametrize(
@@ -125,15 +130,17 @@ def test_five_planted_pages_leave_a_place_for_the_reference_work() -> None:
         ("维尔莫拉", "维尔莫拉工厂的创始人出生在哪里？"),
     ],
 )
-def test_a_page_that_the_topic_names_comes_first(title: str, topic: str) -> None:
+def test_a_page_that_the_topic_or_the_query_names_comes_first(title: str, topic: str) -> None:
     named = Hit(url="https://named.com/", title=title)
-    assert best_hits([*hits_of("a.com/", "b.com/"), named], 2, topic)[0] == named
+    found = [*hits_of("a.com/", "b.com/"), named]
+    assert best(found, 2, topic)[0] == named
+    assert best(found, 2, "Another question?", query=topic)[0] == named
 
 
 @pytest.mark.parametrize("title", ["", "A", "Born", "Ada", "Lund", "Ada Lund's house", "in"])
 def test_a_title_of_other_words_changes_no_order(title: str) -> None:
     found = [*hits_of("a.com/"), Hit(url="https://other.com/", title=title)]
-    assert best_hits(found, 2, "Where was Adam Lunden born in?") == found
+    assert best(found, 2, "Where was Adam Lunden born in?") == found
 
 
 def test_overlapping_queries_add_no_page_in_the_first_round_and_further_ones_later() -> None:
