@@ -126,7 +126,7 @@ SWITCHES: dict[str, Switch] = {
     "words of walls": Switch("agent.documents.html.walls:_languages", always([]), ("walls",)),
     "markup of walls": Switch("agent.documents.html.walls:_markup", always(NEVER), ("walls",)),
     "what a page hides": Switch(
-        "agent.documents.html.reader:find_hidden_elements", always([]), ("injection",)
+        "agent.documents.html.reader:remove_hidden", always(None), ("injection",)
     ),
     "pages named first": Switch(f"{CHOICE}is_named", always(False), ("extractive", "planted")),
     "hits that say the same": Switch(

@@ -82,10 +82,16 @@ def test_the_words_around_a_match_box_are_kept_with_it() -> None:
     assert said in read(f"{PROSE}<p>{said}</p>{MATCH}")
 
 
-def test_an_infobox_is_kept_wherever_it_stands() -> None:
+def test_an_infobox_is_kept_with_its_article() -> None:
     box = '<aside class="portable-infobox"><div><h3>Born</h3><div>1 May 1950</div></div></aside>'
-    body = f"<html><body>{box}<main><article>{PROSE * 3}</article></main></body></html>"
-    assert "Born | 1 May 1950" in read_body(body.encode()).text
+    assert "Born | 1 May 1950" in read(box + PROSE * 3)
+
+
+def test_a_script_may_show_most_of_a_page_but_not_a_passage_hidden_in_it() -> None:
+    hidden = "<p style='color:#fff;background:#fff'>SECRET words</p>"
+    page = f"<style>.wait{{opacity:0}}</style><div class=wait>{PROSE * 4}{hidden}</div>"
+    text = read(f"{page}<script>{'let a = 1;' * 2000}</script>")  # a script is no text of the page
+    assert "in peace" in text and "SECRET" not in text
 
 
 def test_layout_tables_and_navigation_are_no_data() -> None:

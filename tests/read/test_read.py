@@ -12,6 +12,7 @@ from zlib import crc32
 import pytest
 
 from agent.documents.body_text import Body, UnreadablePage
+from agent.documents.formats.legacy import find_left_out
 from agent.documents.pdf.ocr import find_tesseract
 from agent.documents.registry import OLE, Format
 from agent.read.__main__ import command
@@ -316,6 +317,21 @@ def test_old_office_files_are_read_by_an_extra(
     lacking = Format("old files", "", (".old",), (), "x:y", ("kreuzberg", "no_such_package"))
     with pytest.raises(UnreadablePage, match=r"^no_such_package is not installed, which reads old"):
         lacking.read(Body(b""))
+
+
+def test_of_an_old_office_file_only_what_it_holds_is_told_as_not_read() -> None:
+    head = bytearray(b"\xec\xa5\xc1\0".ljust(512, b"\0"))
+    head[0x54], head[0x5C], head[0x64] = 25, 20, 3  # empty heads, a comment, a text box
+    note = b"\x5d\0\x34\0\x15\0\x12\0\x19\0"  # MS-XLS: an Obj whose FtCmo is of a note,
+    chart = b"\x5d\0\x1a\0\x15\0\x12\0\x05\0"  # and of a chart
+    slide_note = b"\x0f\0\xe0\x2e"  # MS-PPT: Comment10
+    for data, told in (
+        (bytes(512) + bytes(head), {"comments": 1, "text boxes": 1}),
+        (note + chart + note, {"comments": 2, "charts": 1}),
+        (slide_note + "MBD0001E0F1".encode("utf-16-le"), {"comments": 1, "embedded objects": 1}),
+        ((DOCUMENTS / "libreoffice.doc").read_bytes(), {"footnotes": 1}),
+    ):
+        assert {what: int(n) for what, n in find_left_out(data) if n} == told
 
 
 @pytest.mark.slow

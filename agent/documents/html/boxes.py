@@ -1,6 +1,6 @@
 """Data tables and infoboxes, which main-text extraction drops: finding them, and their text.
 
-A box is an infobox, or a table that holds data (no layout table, no navigation) together with the
+A box is an infobox or a table that holds data (no layout table, no navigation) together with the
 few words around it in a block of their own, such as the date and the referee of a match.
 """
 
@@ -24,7 +24,7 @@ MAX_TEXT_NODES = 3000
 #: Children of a block that is read as a table row.
 MAX_ROW_BLOCKS = 6
 
-_INFOBOXES = "descendant::*[self::aside or self::div or self::section][contains(@class, 'infobox')]"
+_BOXES = "descendant::table | descendant::aside[contains(@class, 'infobox')]"
 _HAS_PROSE = "boolean(descendant::*[self::article or self::h1 or self::form or self::main])"
 _HAS_SECTION = (
     "boolean(descendant::*[self::h1 or self::h2 or self::h3 or self::h4]"
@@ -44,36 +44,21 @@ _NAVIGATION_CLASSES = frozenset(
 
 def find_boxes(body: Element) -> list[Element]:
     """The boxes below an element, in document order, none inside another."""
-    tables, nesting_tables = _find_tables(body)
+    layout = find_layout_tables(body)
     found: dict[Element, None] = {}
-    navigation = _find_navigation(body)
-    for element in [*body.xpath(_INFOBOXES)[:MAX_TABLES], *tables]:
-        is_apart = element in nesting_tables or _is_inside(element, navigation)
-        if is_apart or _is_inside(element, found) or not _holds_data(element):
-            continue
-        found[_include_surroundings(element, body)] = None
-    boxes = [box for box in found if not any(outer in found for outer in box.iterancestors())]
-    if len(boxes) < 2:
-        return boxes
-    position = {element: n for n, element in enumerate(body.iter())}
-    return sorted(boxes, key=position.__getitem__)
-
-
-def is_infobox(element: Element) -> bool:
-    """Whether an element has the class of an infobox, which is kept wherever it stands."""
-    return "infobox" in element.get("class", "")
+    for element in body.xpath(_BOXES)[:MAX_TABLES]:
+        if element not in layout and not _is_inside(element, found):
+            found[_include_surroundings(element, body)] = None
+    return [box for box in found if not any(outer in found for outer in box.iterancestors())]
 
 
 def find_layout_tables(body: Element) -> set[Element]:
-    """Tables that only arrange what is in them: other tables, or prose."""
-    tables, nesting = _find_tables(body)
-    return nesting | {table for table in tables if not _holds_data(table)}
-
-
-def _find_tables(body: Element) -> tuple[list[Element], set[Element]]:
-    """The tables that are looked at, and those around others."""
+    """Tables that only arrange what is in them: other tables, prose, or navigation."""
     tables = list(islice(body.iter("table"), MAX_TABLES))
-    return tables, {outer for table in tables for outer in table.iterancestors("table")}
+    nesting = {outer for table in tables for outer in table.iterancestors("table")}
+    navigation = {node for node in body.xpath(_MARKED) if _is_navigation(node)}
+    others = (one for one in tables if _is_inside(one, navigation) or not _holds_data(one))
+    return nesting.union(others)
 
 
 def unwrap_tables(body: Element, tables: Container[Element]) -> None:
@@ -92,20 +77,11 @@ def _is_inside(element: Element, boxes: Container[Element]) -> bool:
 
 
 def _holds_data(element: Element) -> bool:
-    """Whether a table or an infobox holds data, and neither layout nor prose."""
-    if element.get("role") == "presentation":
+    """Whether a table holds data, and neither layout nor prose."""
+    if element.get("role") == "presentation" or element.xpath(_HAS_PROSE):
         return False
-    if element.xpath(_HAS_PROSE):
-        return False
-    if element.tag == "table":
-        cells = element.iter("td", "th")
-        return all(_text_length(cell, MAX_CELL_CHARS) <= MAX_CELL_CHARS for cell in cells)
-    return _text_length(element, 5 * MAX_CELL_CHARS) <= 5 * MAX_CELL_CHARS
-
-
-def _find_navigation(body: Element) -> set[Element]:
-    """The blocks of navigation, footers and forms."""
-    return {node for node in body.xpath(_MARKED) if _is_navigation(node)}
+    cells = element.iter("td", "th")
+    return all(_text_length(cell, MAX_CELL_CHARS) <= MAX_CELL_CHARS for cell in cells)
 
 
 def _is_navigation(node: Element) -> bool:

@@ -20,15 +20,9 @@ from agent.documents.body_text import (
 from agent.documents.cpu_limit import OverCpuLimit, limit_cpu
 from agent.documents.formulas import lower_text, raise_text, write_formula
 from agent.documents.html.blocks import Element, read_blocks
-from agent.documents.html.boxes import (
-    find_boxes,
-    find_layout_tables,
-    is_infobox,
-    render_text,
-    unwrap_tables,
-)
+from agent.documents.html.boxes import find_boxes, find_layout_tables, render_text, unwrap_tables
 from agent.documents.html.data import MIN_TOLD, PLACE, add_data, read_data
-from agent.documents.html.hidden import find_hidden_elements
+from agent.documents.html.hidden import remove_elements, remove_hidden
 from agent.documents.html.links import read_links
 from agent.documents.html.own_words import TEASER, find_day, find_paywall
 from agent.documents.html.walls import detect_wall
@@ -43,7 +37,7 @@ MAX_CHARS = 2_000_000
 #: Wikipedia page 8,000. Run benchmarks/pages.py and test_extract.py after changing it.
 MAX_ELEMENTS = 15_000
 #: Characters below which the main text is doubted: the page may be a list, a forum, an index.
-MIN_MAIN_TEXT = 250
+MIN_MAIN_TEXT = 100
 #: Tags of a page, opening and closing. The largest Wikipedia page measured has 30,000.
 MAX_TAGS = 120_000
 #: The parser compares all attributes of a tag pairwise: 200,000 of them take a minute.
@@ -67,9 +61,9 @@ _NO_REPORT = (
 #: Where the prose of a page stands, the first that there is.
 _MAIN = ("//*[@id='mw-content-text']", "//main", "//article", "//body")
 _METADATA = frozenset("title meta link script style base noscript template".split())
-_REMOVED = "removed"  # the tag of an element that is about to be
 _BOILERPLATE = "//nav | //header | //footer | //aside | //form | //button | //select | //script"
-#: In the place of a box: its number, and its text, so that it weighs as much as the box.
+#: In the place of a box: its number, and its text where that is most of the page, so that the main
+#: text is looked for around it. A table in an article has no such weight: it would draw the choice.
 #: The brackets, double wiggly fences, are in no text of the data.
 _PLACEHOLDER = "\u29da{} {}\u29db"
 _PLACEHOLDERS = re.compile("\u29da(\\d+) [^\u29da\u29db]*+\u29db")
@@ -92,11 +86,6 @@ _HIDING_TAG = re.compile(
 
 #: What no text of a tree may hold, though the parser lets it in: XML 1.0, section 2.2.
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
-
-class _Box(NamedTuple):
-    text: str
-    is_infobox: bool
 
 
 class HtmlPage(NamedTuple):
@@ -146,7 +135,8 @@ def read_prose(tree: Element) -> Iterator[TextBlock]:
     """The blocks of a page with their links, without its notes, menus, code and hidden parts."""
     links, notes = read_links(tree)
     root = next((element for path in _MAIN for element in tree.xpath(path)), tree)
-    _remove_elements([*notes, *root.xpath(_NO_REPORT), *find_hidden_elements(tree)])
+    remove_elements([*notes, *root.xpath(_NO_REPORT)])
+    remove_hidden(tree)
     unwrap_tables(root, find_layout_tables(root))
     return read_blocks(root, links=links)
 
@@ -163,7 +153,8 @@ def extract_html(html: str, url: str = "") -> HtmlPage:
     if tree is None or tree.find("body") is None:
         return HtmlPage("", strip_tags(html))
     day, paywall, data = find_day(tree), find_paywall(tree), read_data(tree)
-    _remove_hidden(tree)
+    remove_elements(tree.xpath(_EDITORIAL_MARKS))
+    remove_hidden(tree)
     _write_scripts(tree)
     paywall = paywall.look_at(tree.find("body"))  # before the text is taken out of it
     text = _extract_text(tree, url)
@@ -176,7 +167,8 @@ def extract_html(html: str, url: str = "") -> HtmlPage:
 def parse_visible(html: str) -> Element | None:
     """The tree of a page, which has a body, without what a browser hides; None for no page."""
     if (tree := parse_page(html)) is not None:
-        _remove_hidden(tree)
+        remove_elements(tree.xpath(_EDITORIAL_MARKS))
+        remove_hidden(tree)
     return tree
 
 
@@ -236,11 +228,6 @@ def _end_head(tree: Element) -> None:
     body[:0] = parts[first:]
 
 
-def _remove_hidden(tree: Element) -> None:
-    """Remove what no reader sees, where instructions to a model may hide, and footnote numbers."""
-    _remove_elements([*tree.xpath(_EDITORIAL_MARKS), *find_hidden_elements(tree)])
-
-
 def _write_scripts(tree: Element) -> None:
     """Write raised and lowered text and formulas as text that means the same.
 
@@ -256,17 +243,6 @@ def _write_scripts(tree: Element) -> None:
         del element[:]
         element.text = text
         element.drop_tag()
-
-
-def _remove_elements(elements: Sequence[Element]) -> None:
-    """Remove elements, but not the text after them. Takes linear time, unlike one by one."""
-    from lxml import etree
-
-    removable = [element for element in elements if element.tag not in ("html", "body")]
-    for element in removable:
-        element.tag = _REMOVED
-    if removable:
-        etree.strip_elements(removable[0].getroottree(), _REMOVED, with_tail=False)
 
 
 def _find_title(tree: Element) -> str:
@@ -288,50 +264,43 @@ def _extract_text(tree: Element, url: str) -> str:
     if _count_descendants(body) > 3 * MAX_ELEMENTS:
         return render_text(body)
     boxes = _replace_boxes(body)
-    unwrap_tables(body, _find_tables_without_boxes(body))
+    unwrap_tables(body, find_layout_tables(body))
     if _count_descendants(body) > MAX_ELEMENTS:
         return _restore_boxes(render_text(body), boxes)
-    text = _extract_main_text(tree, url)
-    if len(text) < MIN_MAIN_TEXT:
-        text = _prefer_whole_text(body, text)
-    return _restore_boxes(text, boxes)
+    text = _restore_boxes(_extract_main_text(tree, url), boxes)
+    if len(text) >= MIN_MAIN_TEXT:
+        return text
+    remove_elements(body.xpath(_BOILERPLATE))
+    whole = _restore_boxes(render_text(body), boxes)
+    return whole if len(whole) > 2 * len(text) else text
 
 
 def _count_descendants(element: Element) -> int:
     return int(element.xpath("count(descendant::*)"))
 
 
-def _replace_boxes(body: Element) -> dict[int, _Box]:
-    """Replace each box by a placeholder with its number. Returns the boxes by number."""
-    boxes: dict[int, _Box] = {}
+def _replace_boxes(body: Element) -> list[str]:
+    """Replace each box by a placeholder with its number. Returns the texts of the boxes."""
+    half_of_text = body.xpath("string-length(normalize-space())") / 2
+    texts: list[str] = []
     for n, element in enumerate(find_boxes(body)):
-        boxes[n] = _Box(render_text(element), is_infobox(element))
+        texts.append(render_text(element))
         placeholder = element.makeelement("p")
-        weight = _BRACKETS.sub(" ", boxes[n].text)
+        weight = _BRACKETS.sub(" ", texts[n]) if len(texts[n]) > half_of_text else "box"
         placeholder.text, placeholder.tail = _PLACEHOLDER.format(n, weight), element.tail
         element.getparent().replace(element, placeholder)
-    return boxes
+    return texts
 
 
-def _find_tables_without_boxes(body: Element) -> set[Element]:
-    """Those around a box are none: trafilatura counts them as no content once they are blocks."""
-    placeholders = (p for p in body.iter("p") if p.text and _PLACEHOLDERS.fullmatch(p.text))
-    around_boxes = {table for mark in placeholders for table in mark.iterancestors("table")}
-    return set(body.iter("table")) - around_boxes
-
-
-def _restore_boxes(text: str, boxes: dict[int, _Box]) -> str:
-    """Put each box once where its placeholder is; infoboxes without a placeholder come first."""
-    remaining = dict(boxes)
+def _restore_boxes(text: str, boxes: Sequence[str]) -> str:
+    """Put each box once where its placeholder is."""
+    remaining = dict(enumerate(boxes))
 
     def restore(placeholder: re.Match[str]) -> str:
-        if (n := int(placeholder[1])) not in boxes:
-            return placeholder[0]
-        box = remaining.pop(n, None)
-        return f"\n{box.text if box else ''}\n"
+        n = int(placeholder[1])
+        return f"\n{remaining.pop(n, '')}\n" if n < len(boxes) else placeholder[0]
 
-    text = _PLACEHOLDERS.sub(restore, text)
-    return "\n".join([*(box.text for box in remaining.values() if box.is_infobox), text])
+    return _PLACEHOLDERS.sub(restore, text)
 
 
 def _extract_main_text(tree: Element, url: str) -> str:
@@ -350,13 +319,6 @@ def _extract_main_text(tree: Element, url: str) -> str:
     lines = (line.strip() for line in text.split("\n"))
     kept = (line for line in lines if line[:1] != "|" or line.strip("-| :"))
     return "\n".join(line.strip("| ") if line[:1] == "|" else line for line in kept)
-
-
-def _prefer_whole_text(body: Element, main_text: str) -> str:
-    """All text except boilerplate, if the main text is less than half of it."""
-    _remove_elements(body.xpath(_BOILERPLATE))
-    whole = render_text(body)
-    return whole if len(whole) > 2 * len(main_text) else main_text
 
 
 def strip_tags(html: str) -> str:
