@@ -62,8 +62,7 @@ class WriteSection(Task[SectionText]):
 
     heading: str
     others: tuple[str, ...] = ()  # headings of the other sections
-    searches: tuple[str, ...] = ()  # that stand for questions where it has none
-    known: tuple[str, ...] = ()  # of its questions, as `question: value [n]`
+    questions: tuple[str, ...] = ()  # with what is known: `question: value [n]`
     max_words: int = 200
     reader: str = ""
 
@@ -85,8 +84,7 @@ class WriteSection(Task[SectionText]):
     def prompt(self) -> str:
         lines = [render_sources(self.evidence), render_topic(self)]
         lines.append(f"Section: {escape(self.heading)}, at most {self.max_words} words")
-        asked = [slot.name for slot in self.slots] or self.searches
-        lists = {"Questions": asked, "Known so far": self.known, "Other sections": self.others}
+        lists = {"Questions": self.questions, "Other sections": self.others}
         lines += list_lines(lists)
         if self.reader:
             lines.append(f"Reader: {escape(self.reader)}")
@@ -211,24 +209,26 @@ class WriteSections:
             language=self.language,
             heading=sections[n - 1].heading,
             others=tuple(one.heading for one in sections if one is not sections[n - 1]),
-            known=tuple(
-                f"{one.slot}: {one.value} [{one.quotes[0].source}]"
-                for one in view.findings.values()
-                if one.status == "filled"
-            ),
-            searches=() if view.slots else view.queries,
+            questions=tuple(map(_ask, view.findings.values())) or view.queries,
             max_words=max(LEAST_WORDS, self.max_words // len(sections)),
             reader=self.reader,
         )
 
 
+def _ask(one: Finding) -> str:
+    """A question of a section, with its answer and the source of that where it is known."""
+    is_known = one.status == "filled" and one.quotes
+    return f"{one.slot}: {one.value} [{one.quotes[0].source}]" if is_known else one.slot
+
+
 def _choose_evidence(view: Research, budget: int) -> tuple[Excerpt, ...]:
     """The passages that answer the questions of a section; the best for it where none is known.
 
-    So they are too where rules read, which find more answers when they write.
+    So they are too where rules read, which find more answers when they write, and for an only
+    section, whose question may take several facts.
     """
     quotes = [statement.quote for statement in view.latest_statements()]
-    if not quotes or view.is_read_by_rules:
+    if not quotes or view.is_read_by_rules or len(plan_sections(view)) == 1:
         return select_evidence(view, budget)
     return select_quoted(view.sources, quotes, budget)
 
