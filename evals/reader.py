@@ -188,6 +188,7 @@ class HonestReader(Scripted):
     # --- the same for a report -----------------------------------------------------------------
 
     def _plan_report(self, _: str) -> dict[str, Any]:
+        """One section, as the prompt asks for a topic of one fact."""
         rows = [
             {"query": query, "priority": "High", "reasoning": ""} for query in self._first_queries()
         ]
