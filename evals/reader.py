@@ -33,6 +33,7 @@ PAGES = 8  # calls of a turn that a report runs
 TURN, CALL = "\n<turn>\n", "\n<call>\n"
 _HIT = re.compile(r'<hit url="([^"]*)"')
 _QUERY = re.compile(r"^- (?:\[\w+\] )?(.+)$", re.M)
+_SLOT = re.compile(r"\nSlots:\n- (.*?): ?$", re.M)
 _SEARCHED = re.compile(r"^Search Queries: (.*)$", re.M)
 
 
@@ -153,7 +154,9 @@ class HonestReader(Scripted):
     def _reflect(self, prompt: str) -> dict[str, Any]:
         found = self._understand(prompt)
         queries = [] if found else self._next_queries(prompt)
-        coverage = {"slots": [self._fill(found)], "need_more": not found, "new_queries": queries}
+        name = next(iter(_SLOT.findall(html.unescape(prompt))), SLOT)
+        row = {**self._fill(found), "name": name}
+        coverage = {"slots": [row], "need_more": not found, "new_queries": queries}
         needed = [{"source": n, "quote": q} for n, q in self._recognise(shown_sources(prompt))]
         answer = self._answer(prompt) | {"citations": needed}
         return {"answerable": bool(found), **answer, **coverage}
@@ -185,11 +188,13 @@ class HonestReader(Scripted):
     # --- the same for a report -----------------------------------------------------------------
 
     def _plan_report(self, _: str) -> dict[str, Any]:
+        """One section, as the prompt asks for a topic of one fact."""
         rows = [
             {"query": query, "priority": "High", "reasoning": ""} for query in self._first_queries()
         ]
         about = {"question_type": "factual", "search_strategy": ""}
-        return {**about, "prioritized_sub_queries": rows}
+        sections = [{"heading": "Answer", "questions": [self._question]}]
+        return {**about, "prioritized_sub_queries": rows, "sections": sections}
 
     def _gather(self, prompt: str) -> dict[str, Any]:
         """Search, read the best hits, end the round."""

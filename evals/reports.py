@@ -6,9 +6,12 @@ these tell of each. Four sections of five questions. The reader never errs and s
 *told*: facts that a sentence of the report says. *cited*: those whose sentence cites the page of
 that fact. *tokens*: of all prompts. *one section*: a plan without sections, of the same searches,
 gathered for with tools, its evidence as many tokens as all prompts of the sections. *one search*:
-the topic itself, searched once, all ten hits read, with as much evidence. *chain*: the model calls
-that followed one another. *estimate*: the likely tokens of `--estimate` for its plan, as a share of
-those of its prompts and replies.
+the topic itself, searched once, all ten hits read, with as much evidence. *disputed*: of four
+matches an almanac tells another score in other words, and the next section asks for it in others;
+*disputes told*: with both sides, as a conflict; *contradictions*: told as if both were true.
+*twice*: sentences of summary and sections. *chain*: the model calls that followed one another.
+*estimate*: the likely tokens of `--estimate` for its plan, as a share of those of its prompts and
+replies.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ from agent.outside import Task
 from agent.run import Run
 from agent.run.estimate import estimate
 from agent.settings import Settings
-from agent.state import Plan
+from agent.state import Composed, Plan
 from evals.harness import (
     Bench,
     Evaluation,
@@ -46,7 +49,8 @@ from tests.support.services import judge_planted
 SECTIONS, BEST = 4, 5  # hits of a search that a model reads
 _HIT = re.compile(r'<hit url="([^"]*)"')
 CUPS, SIDES = "World Cups", "many sides"
-CORPORA = {CUPS: "matches.jsonl", SIDES: "passages.jsonl"}
+DISPUTED = "World Cups, disputed"
+CORPORA = {CUPS: "matches.jsonl", SIDES: "passages.jsonl", DISPUTED: "disputed.jsonl"}
 
 
 class Topic(NamedTuple):
@@ -55,6 +59,7 @@ class Topic(NamedTuple):
     set: str
     topic: str
     facts: tuple[Fact, ...]
+    rivals: tuple[Fact, ...] = ()  # the same questions with another value, for another section
 
 
 class Told(NamedTuple):
@@ -70,6 +75,8 @@ class Told(NamedTuple):
     calls: int
     chain: int
     estimated: float | None  # tokens by `--estimate` for its plan, as a share of those it took
+    disputed: float | None  # of the questions with rivals: told with both sides as a conflict
+    contradicted: int | None  # of the others: sections tell both values
 
     @property
     def right(self) -> float:
@@ -84,18 +91,31 @@ def _read_match(row: dict[str, Any]) -> Fact:
     return Fact(question, row["score"], told, f"{sides}, {row['stage']} of the {cup}")
 
 
+def _oppose(fact: Fact) -> Fact:
+    """The same match with more goals, asked and told in other words."""
+    sides, rest = fact.sentence.split(", played on ")
+    date, city = rest.partition(", ended")[0].split(" in ", 1)
+    value = "7" + fact.value[1:]
+    told = f"In {city}, {sides.replace(' against ', ' and ')} parted at {value} on {date}."
+    question = f"Which goals did {city} see on {date}?"
+    return Fact(question, value, told, f"Almanac of {city}, {date}")
+
+
 def load(data: Path) -> Iterator[Topic]:
     """The World Cups with their first matches, and the things that many pages name."""
     rows = read_rows(data / "worldcup/matches.dev.jsonl")
     for cup in dict.fromkeys(row["tournament"] for row in rows):
         own = tuple(_read_match(row) for row in rows if row["tournament"] == cup)[:FACTS]
         if len(own) == FACTS:
-            yield Topic(CUPS, f"The matches of the {cup} and their scores", own)
+            topic = f"The matches of the {cup} and their scores"
+            yield Topic(CUPS, topic, own)
+            rivals = tuple(map(_oppose, own[:: FACTS // SECTIONS]))
+            yield Topic(DISPUTED, topic, own, rivals)
     for title, facts in load_topics(data):
         yield Topic(SIDES, f"What is told of {title}", tuple(facts))
 
 
-def prepare(_: Sequence[Topic], bench: Bench) -> None:
+def prepare(topics: Sequence[Topic], bench: Bench) -> None:
     """A page for each match, with what is beside the point before and after; and the passages."""
     rows = read_rows(bench.data / "worldcup/matches.dev.jsonl")
     pages = [
@@ -107,8 +127,13 @@ def prepare(_: Sequence[Topic], bench: Bench) -> None:
         for row in rows
         for match in [_read_match(row)]
     ]
-    matches = write_rows(bench.work / CORPORA[CUPS], pages)
-    bench.open_index(matches, write_rows(bench.work / CORPORA[SIDES], read_passages(bench.data)))
+    against = [
+        {"title": rival.title, "text": f"Of all matches in brief. {rival.sentence} So it is told."}
+        for topic in topics
+        for rival in topic.rivals
+    ]
+    sets = {CUPS: pages, SIDES: read_passages(bench.data), DISPUTED: pages + against}
+    bench.open_index(*(write_rows(bench.work / CORPORA[n], rows) for n, rows in sets.items()))
 
 
 class Writer(NamedTuple):
@@ -129,7 +154,11 @@ class Writer(NamedTuple):
                 "verdicts": judge_prompt(task.prompt(), lambda c, _: judge_by_value(shown, c), {})
             },
             "gather": lambda: self._call(task),
-            "summary": lambda: {"title": self.topic.topic, "summary": _sum_up(task)},
+            "summary": lambda: {
+                "title": self.topic.topic,
+                "summary": _sum_up(task),
+                "contradictions": list(self._find_contradictions(task)),
+            },
             "section": lambda: {"sentences": _cite(known)},
             "synthesize": lambda: _answer(known),
             "reflect": lambda: {"slots": [_fill(*one) for one in known]},
@@ -139,7 +168,7 @@ class Writer(NamedTuple):
     def _find(self, shown: Sources) -> list[tuple[Fact, int]]:
         return [
             (match, n)
-            for match in self.topic.facts
+            for match in (*self.topic.facts, *self.topic.rivals)
             for n in [next((n for n, text in shown.items() if match.sentence in text), 0)]
             if n
         ]
@@ -150,15 +179,30 @@ class Writer(NamedTuple):
             {"query": f"{one.question} {self.topic.topic}", "section": n // size + 1}
             for n, one in enumerate(self.topic.facts)
         ]
+        again = {(n + 1) % SECTIONS: rival for n, rival in enumerate(self.topic.rivals)}
+        queries += [{"query": rival.title, "section": n + 1} for n, rival in again.items()]
         sections = [
             {
                 "heading": f"Facts, part {n + 1}",
-                "questions": [m.question for m in self.topic.facts[n * size : (n + 1) * size]],
+                "questions": [
+                    one.question
+                    for one in (
+                        *self.topic.facts[n * size : (n + 1) * size],
+                        *(rival for at, rival in again.items() if at == n),
+                    )
+                ],
             }
             for n in range(SECTIONS)
         ]
         made = {"sections": sections} if self.has_sections else {}
         return {"question_type": "factual", "prioritized_sub_queries": queries, **made}
+
+    def _find_contradictions(self, task: Task[Any]) -> Iterator[Mapping[str, int]]:
+        """The numbers of the sentences of a report that tell a match otherwise."""
+        told = [text for own in getattr(task, "sections", ()) for text in own]
+        for fact, rival in _pair_rivals(self.topic):
+            if fact in told and rival in told:
+                yield {"first": told.index(fact) + 1, "second": told.index(rival) + 1}
 
     def _call(self, task: Task[Any]) -> Mapping[str, Any]:
         """Search what was not searched yet, eight queries a turn, and read the best of each."""
@@ -202,6 +246,8 @@ def measure(topic: Topic, bench: Bench) -> Iterator[Told]:
     made = {"strategy": "report", "depth": "deep", "credibility": "host"}
     sections = _run("sections", topic, bench, has_sections=True, **made)
     yield sections
+    if topic.rivals:
+        return
     wide = {"evidence_tokens": min(sections.tokens, 32_000)}
     yield _run("one section", topic, bench, has_sections=False, **made, **wide)
     yield _run(
@@ -227,7 +273,8 @@ def _run(way: str, topic: Topic, bench: Bench, *, has_sections: bool, **settings
         any(m.sentence in pages[n] for claim in own for n in claim.citations)
         for m, own in told.items()
     ]
-    texts = [claim.text for claim in claims]
+    opposed = composed.report.conflicts if composed and composed.report else ()
+    texts = [claim.text for claim in claims[: len(claims) - len(opposed)]]
     names = [name for name, _ in model.spent]
     chain = len(names) - sum(max(0, names.count(one) - 1) for one in ("section",))
     if has_sections:
@@ -243,7 +290,27 @@ def _run(way: str, topic: Topic, bench: Bench, *, has_sections: bool, **settings
         len(names),
         chain,
         _compare_estimate(topic, run, settings),
+        *_find_disputes(topic, composed),
     )
+
+
+def _pair_rivals(topic: Topic) -> list[tuple[str, str]]:
+    """What is told of each match that an almanac tells otherwise, both ways."""
+    first = topic.facts[:: FACTS // SECTIONS] if topic.rivals else ()
+    return [(a.sentence, b.sentence) for a, b in zip(first, topic.rivals, strict=True)]
+
+
+def _find_disputes(topic: Topic, composed: Composed | None) -> tuple[float | None, int | None]:
+    """What became of the planted contradictions."""
+    if not (composed and composed.report and topic.rivals):
+        return None, None
+    pairs = _pair_rivals(topic)
+    opposed = " ".join(claim.text for claim in composed.report.conflicts)
+    said = " ".join(claim.text for claim in all_claims(composed))
+    told = [all(one[:-1] in opposed for one in pair) for pair in pairs]
+    both = [all(one[:-1] in said for one in pair) for pair in pairs]
+    silent = sum(x and not y for x, y in zip(both, told, strict=True))
+    return sum(told) / len(told), silent
 
 
 def _compare_estimate(topic: Topic, run: Run, settings: Mapping[str, Any]) -> float | None:
@@ -271,7 +338,9 @@ EVALUATION = Evaluation(
                 "told": share("told"),
                 "cited": share("cited"),
                 "supported": share("supported"),
-                "sentences twice": average("twice"),
+                "twice": average("twice"),
+                "disputes told": share("disputed"),
+                "contradictions": average("contradicted"),
                 "tokens": average("tokens", ",.0f"),
                 "tokens a fact": average(lambda o: o.tokens / max(1, FACTS * o.cited), ",.0f"),
                 "model calls": average("calls"),

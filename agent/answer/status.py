@@ -68,6 +68,8 @@ def find_shortfalls(research: Research, findings: Mapping[str, Finding]) -> Iter
     opposed = [f for f in findings.values() if f.status == "conflict" or _is_denied(f, claims)]
     if opposed:
         yield f"{DISAGREEMENT} about: {list_names([one.slot for one in opposed])}."
+    elif research.answer and research.answer.report and research.answer.report.conflicts:
+        yield f"{DISAGREEMENT} about what the report says in its section of conflicts."
     if disputed := [f.slot for f in findings.values() if is_disputed(f)]:
         yield f"{DISAGREEMENT} about: {list_names(disputed)}. The value that weighs most is given."
     drafts = research.events_of(Answered)

@@ -26,9 +26,10 @@ def tell_once(summary: tuple[Claim, ...], report: Report) -> tuple[tuple[Claim, 
     """A summary and its report, where both have nothing in the same words.
 
     Such a sentence is left out of a section of which more is left; else of the summary, of which
-    at least the first sentence is left.
+    at least the first sentence is left. Sides of a conflict are left out of sections too.
     """
-    kept = [_leave_out(theme, summary) or theme for theme in report.themes]
+    elsewhere = (*summary, *report.conflicts)
+    kept = [_leave_out(theme, elsewhere) or theme for theme in report.themes]
     told = {fold(claim.text) for theme in kept for claim in theme.claims}
     apart = tuple(claim for claim in summary if fold(claim.text) not in told)
     if not apart:
@@ -37,12 +38,12 @@ def tell_once(summary: tuple[Claim, ...], report: Report) -> tuple[tuple[Claim, 
     return apart, report.model_copy(update={"themes": tuple(kept)})
 
 
-def _leave_out(theme: Section, summary: tuple[Claim, ...]) -> Section | None:
-    """A section without the sentences of a summary; None where nothing is left of it.
+def _leave_out(theme: Section, elsewhere: tuple[Claim, ...]) -> Section | None:
+    """A section without sentences that are told elsewhere; None where nothing is left of it.
 
     What speaks of such a sentence by a pronoun goes with it.
     """
-    said = {fold(claim.text) for claim in summary}
+    said = {fold(claim.text) for claim in elsewhere}
     left: list[Claim] = []
     is_left_out = False
     for claim in theme.claims:

@@ -113,7 +113,7 @@ def _build_report(outside: Outside, settings: Settings) -> Strategy:
     ask, fallback, lang = outside.ask, outside.fallback, settings.lang
     tokens, pages = settings.evidence_tokens, settings.pages_per_query
     rounds = min(settings.max_rounds, settings.max_iterations)  # a round has at least one turn
-    limits = TurnLimits(settings.max_iterations // rounds, pages, tokens)
+    limits = TurnLimits(settings.max_iterations // rounds, pages)
     blocking = Blocking(settings.credibility, settings.min_credibility)
     use_tools = UseTools(outside.search, outside.read, blocking)
     reflect = Reflect(ask, fallback, tokens, lang)

@@ -331,7 +331,7 @@ def test_resume_after_each_call_and_replay(services: Services, tmp_path: Path) -
     assert replayed.model_dump()["citations"] == answer.model_dump()["citations"]
 
 
-@pytest.mark.parametrize("cap", [{"max_calls": 5}, {"max_calls": 9}, {"max_tokens": 9_000}])
+@pytest.mark.parametrize("cap", [{"max_calls": 5}, {"max_calls": 9}, {"max_tokens": 8_000}])
 def test_a_budget_ends_in_a_report_from_what_there_is(
     cap: dict[str, int], world: Services, settings: Settings
 ) -> None:

@@ -106,7 +106,7 @@ def test_each_section_is_asked_of_its_own_and_sees_all_sources(
     assert [prompt.partition("\nSlots:\n")[2] for prompt in prompts(world, "reflect")][:3] != []
     written = sorted(p.partition("\nSection: ")[2] for p in prompts(world, "section"))
     assert [one.partition(",")[0] for one in written] == ["Awards", "Birth", "Founder", "Staff"]
-    assert "Known so far:\n- Who founded Velmora Works?: Ada Lindqvist [" in written[2]
+    assert "Questions:\n- Who founded Velmora Works?: Ada Lindqvist [" in written[2]
     assert "Other sections:\n- Founder\n- Birth\n- Awards" in written[3]
     urls = [source.hit.url.rpartition("/")[2] for source in run.research.sources]
     assert urls == ["firm", "staff", "born"]  # by round, section and rank

@@ -69,7 +69,7 @@ def test_what_each_stage_is_asked_and_its_tools_answer(world: Services, settings
     hit = f'<hit url="{world.url(FIRM)}" title="{FIRM}" credibility="0.56">About {FIRM}.</hit>'
     assert hit in found[0] and source_ids(page) == {1: world.pages[FIRM]}
     assert source_ids(gaps.prompt).keys() == {1}
-    assert f"Gaps:\n- {TOPIC}" in second.prompt and source_ids(second.prompt).keys() == {1}
+    assert f"Gaps:\n- {TOPIC}" in second.prompt and not source_ids(second.prompt)
     assert "Searched before:\n- founder of Velmora Works" in second.prompt
     assert source_ids(written.prompt).keys() == {1, 2}
     asked = ["founder of Velmora Works", "a query that fails", "city where Ada Lindqvist was born"]
@@ -165,6 +165,20 @@ def test_the_journal_tells_each_turn_once(world: Services, settings: Settings) -
     turns = [call["request"] for call in calls if call["request"].get("task") == "gather"]
     assert [len(turn.get("exchanges", ())) for turn in turns] == [0, 1, 1] * 2
     assert ["before" in turn for turn in turns] == [False, False, True] * 2
+
+
+def test_a_page_is_described_once_a_round_and_not_again_when_it_was_read(
+    world: Services, settings: Settings
+) -> None:
+    world.hits = lambda query: [FIRM] if query == "firm" else [FIRM, BORN]
+    turns = search_calls("a", "b"), fetch_calls(world.url(FIRM)), search_calls("firm"), []
+    script_replies(world, *turns)
+    run_checked_report(TOPIC, settings)
+    gathered = [asked.results for asked in world.model_requests if asked.task == "gather"]
+    (first, second), _, (third,) = gathered[3]
+    assert first.count("credibility") == 2 and hit_urls(second) == hit_urls(first)
+    assert "credibility" not in second and hit_urls(third) == [world.url(FIRM)]
+    assert hit_urls(gathered[-1][0][0]) == [world.url(BORN)]  # of the second round
 
 
 def test_a_search_shows_five_results(world: Services, settings: Settings) -> None:

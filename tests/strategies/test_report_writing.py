@@ -94,6 +94,25 @@ def test_a_summary_is_never_missing(
     assert [claim.text for claim in report.themes[0].claims] == ["The city is Uppsala."]
 
 
+def test_sentences_that_contradict_each_other_are_told_as_a_conflict(
+    world: Services, settings: Settings
+) -> None:
+    """Both sides, in the summary too, and in no section. Numbers of no sentence say nothing."""
+    quotes = "Velmora Works was founded by Ada Lindqvist.", "Ada Lindqvist was born in Uppsala."
+    rows = [{"text": q, "citations": [{"source": n, "quote": q}]} for n, q in enumerate(quotes, 1)]
+    third = {**rows[0], "text": "The founder is Ada Lindqvist."}
+    script_replies(world, {"sentences": [*rows, third]}, task="section")
+    pairs = [{"first": 1, "second": 2}, {"first": 1, "second": 1}, {"first": -1, "second": 99}]
+    summary = [{"text": "In short, the founder is Ada Lindqvist.", "of": [1]}]
+    reply = {"title": "T", "summary": summary, "contradictions": pairs}
+    script_replies(world, reply, task="summary")
+    _, answer = run_checked_report(TOPIC, settings)
+    assert answer.report and [claim.text for claim in answer.report.conflicts] == [*quotes]
+    assert all(f"- {quote[:-1]}" in answer.answer for quote in quotes)
+    assert [claim.text for claim in answer.report.sections[0].sentences] == [third["text"]]
+    assert answer.status == "partial" and any("disagree" in one for one in answer.warnings)
+
+
 def test_a_sentence_that_is_all_of_a_report_is_told_once(
     world: Services, settings: Settings
 ) -> None:

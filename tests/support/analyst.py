@@ -38,7 +38,7 @@ class Analyst:
     def _asked(self, asked: ModelRequest) -> list[str]:
         """The questions that a prompt lists."""
         listed = re.split(r"\n(?:Slots|Questions):\n", asked.prompt)[-1]
-        rows = re.findall(r"^- (.*?):? *$", re.split(r"\n[A-Z][\w ]+:\n", listed)[0], re.M)
+        rows = re.findall(r"^- (.*?)(?:: .*|:)? *$", re.split(r"\n[A-Z][\w ]+:\n", listed)[0], re.M)
         return [html.unescape(row) for row in rows]
 
     def _reflect(self, asked: ModelRequest, shown: dict[int, str]) -> dict[str, Any]:

@@ -59,7 +59,7 @@ def write_section(task: Task[Any], answer: dict[str, Any]) -> dict[str, Any]:
     """
     heading = getattr(task, "heading", "")
     whole = task.topic if heading in task.topic else f"{task.topic} {heading}"
-    first, *others = [slot.name for slot in task.slots] or [whole, *getattr(task, "searches", ())]
+    first, *others = [slot.name for slot in task.slots] or [whole, *getattr(task, "questions", ())]
     evidence = quotable_lines(task.evidence)
     lines = _answering_lines(evidence, parse_question(first))
     if not task.slots:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from agent.errors import ModelFailed
-from agent.evidence import render_sources, select_passages
 from agent.outside import Ask, Task
 from agent.outside.tools import Exchange, Tool, Turn
 from agent.state import Asked, Event, Research, Searched, Steered, SubQuery, Warned
@@ -60,8 +59,7 @@ class Explore(Task[Turn]):
         )
 
     def prompt(self) -> str:
-        lines = [render_sources(self.evidence)] if self.evidence else []
-        lines.append(render_topic(self))
+        lines = [render_topic(self)]
         if self.search_strategy:
             lines.append(f"Search strategy: {escape(self.search_strategy)}")
         queries = [f"[{query.priority}] {_with_reasoning(query)}" for query in self.queries]
@@ -84,7 +82,6 @@ class TurnLimits(NamedTuple):
 
     max_turns: int
     pages_per_query: int  # where no model says which pages to read
-    evidence_tokens: int
 
 
 @dataclass(frozen=True)
@@ -157,17 +154,12 @@ class Gather:
         """The task of a round's first turn: by the plan, and in later rounds by what is open."""
         plan = research.plan
         planned = {sub.query: sub for sub in plan.sub_queries} if plan else {}
-        task = Explore(
+        return Explore(
             topic=research.topic,
             queries=tuple(planned.get(query, SubQuery(query=query)) for query in queries),
             question_type=plan.question_type if plan else "exploratory",
-            search_strategy=plan.search_strategy if plan else "",
+            search_strategy=plan.search_strategy if plan and not research.sources else "",
+            gaps=research.gap_analysis.gaps if research.sources else (),
             earlier_queries=tuple(event.found.query for event in research.events_of(Searched)),
             max_turns=self.limits.max_turns,
         )
-        if not research.sources:
-            return task
-        wanted = (research.topic, *queries)
-        evidence = select_passages(research.sources, wanted, self.limits.evidence_tokens)
-        gaps = research.gap_analysis.gaps
-        return task.model_copy(update={"evidence": evidence, "gaps": gaps, "search_strategy": ""})

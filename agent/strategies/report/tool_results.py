@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+from collections.abc import Iterator
 
 from agent.evidence import fold, render_sources, select_passages
 from agent.evidence.credibility import Blocking, Credibility
@@ -22,6 +23,7 @@ from agent.strategies.report.tool_calls import (
 )
 
 PAGE_TOKENS = 750  # of a page that is shown: about 3,000 characters of English
+NOTHING_NEW = "No other pages: all that it finds were read."
 
 
 def render_result(call: ToolCall, research: Research, blocking: Blocking) -> str:
@@ -42,8 +44,8 @@ def _render_search(query: str, research: Research, blocking: Blocking) -> str:
     key, scores = fold(query), credibility_scores(research, blocking)
     for event in research.events_of(Searched):
         if fold(event.found.query) == key:
-            hits = (_render_hit(hit, scores) for hit in event.found.hits)
-            return "\n".join(hits) or "No results."
+            hits = "\n".join(_render_hits(event, research, scores))
+            return hits or (NOTHING_NEW if event.found.hits else "No results.")
     failures = (
         event.message
         for event in research.events_of(Failed)
@@ -51,6 +53,26 @@ def _render_search(query: str, research: Research, blocking: Blocking) -> str:
     )
     reason = next(failures, "it was not made")
     return render_error(f"no results: {sanitize_line(reason, 300)}")
+
+
+def _render_hits(
+    search: Searched, research: Research, scores: dict[str, tuple[Hit, Credibility]]
+) -> Iterator[str]:
+    """The hits of a search; one that this round listed before by its address, none that was read.
+
+    A search that an earlier round made shows them all.
+    """
+    is_new = search.round == research.round
+    before = research.events[: research.events.index(search)] if is_new else []
+    read = {canonical_url(one.hit.url) for one in before if isinstance(one, PageRead)}
+    searches = [one for one in before if isinstance(one, Searched) and one.round == search.round]
+    listed = {canonical_url(h.url) for one in searches if not one.section for h in one.found.hits}
+    for hit in search.found.hits:
+        key = canonical_url(hit.url)
+        if key in listed:
+            yield f'<hit url="{html.escape(hit.url)}"/>'
+        elif key not in read:
+            yield _render_hit(hit, scores)
 
 
 def _render_hit(hit: Hit, scores: dict[str, tuple[Hit, Credibility]]) -> str:

@@ -41,6 +41,7 @@ from agent.steps.synthesize import build_abstention
 from agent.strategies.report.sections import plan_sections, weigh_all
 from agent.strategies.report.sentences import DraftSentence, SentenceClaims, clean_line
 
+MAX_CONTRADICTIONS = 10  # that a model names
 MAX_SUMMARY_SENTENCES = 5  # as many as the prompt asks for
 LEAST_WORDS = 40  # of a section
 TELLING = 0.6  # of the words of a question, in sentences that are taken to answer it
@@ -62,8 +63,7 @@ class WriteSection(Task[SectionText]):
 
     heading: str
     others: tuple[str, ...] = ()  # headings of the other sections
-    searches: tuple[str, ...] = ()  # that stand for questions where it has none
-    known: tuple[str, ...] = ()  # of its questions, as `question: value [n]`
+    questions: tuple[str, ...] = ()  # with what is known: `question: value [n]`
     max_words: int = 200
     reader: str = ""
 
@@ -85,8 +85,7 @@ class WriteSection(Task[SectionText]):
     def prompt(self) -> str:
         lines = [render_sources(self.evidence), render_topic(self)]
         lines.append(f"Section: {escape(self.heading)}, at most {self.max_words} words")
-        asked = [slot.name for slot in self.slots] or self.searches
-        lists = {"Questions": asked, "Known so far": self.known, "Other sections": self.others}
+        lists = {"Questions": self.questions, "Other sections": self.others}
         lines += list_lines(lists)
         if self.reader:
             lines.append(f"Reader: {escape(self.reader)}")
@@ -100,6 +99,13 @@ class SummarySentence(Frozen):
     of: list[int] = Field(default_factory=list, description="numbers of sentences of the report")
 
 
+class Contradiction(Frozen):
+    """Two sentences of the report that cannot both be true, by their numbers."""
+
+    first: int
+    second: int
+
+
 class SummaryText(Frozen):
     """The title and the executive summary of a report."""
 
@@ -107,6 +113,7 @@ class SummaryText(Frozen):
     summary: list[SummarySentence] = Field(
         default_factory=list, description="3 to 5 sentences, the answer to the topic first"
     )
+    contradictions: list[Contradiction] = Field(default_factory=list, description="mostly none")
 
 
 class WriteSummary(Task[SummaryText]):
@@ -123,7 +130,8 @@ class WriteSummary(Task[SummaryText]):
         return (
             "You give a report its title and its executive summary: 3 to 5 sentences, the answer "
             "to the topic first, made from the numbered sentences of the report alone, in other "
-            "words than theirs; tell for each which of them it sums up. "
+            "words than theirs; tell for each which of them it sums up. Name the pairs of "
+            "sentences that cannot both be true. "
             f"{DATA_RULE} {language_rule(self.language)}"
         )
 
@@ -211,24 +219,26 @@ class WriteSections:
             language=self.language,
             heading=sections[n - 1].heading,
             others=tuple(one.heading for one in sections if one is not sections[n - 1]),
-            known=tuple(
-                f"{one.slot}: {one.value} [{one.quotes[0].source}]"
-                for one in view.findings.values()
-                if one.status == "filled"
-            ),
-            searches=() if view.slots else view.queries,
+            questions=tuple(map(_ask, view.findings.values())) or view.queries,
             max_words=max(LEAST_WORDS, self.max_words // len(sections)),
             reader=self.reader,
         )
 
 
+def _ask(one: Finding) -> str:
+    """A question of a section, with its answer and the source of that where it is known."""
+    is_known = one.status == "filled" and one.quotes
+    return f"{one.slot}: {one.value} [{one.quotes[0].source}]" if is_known else one.slot
+
+
 def _choose_evidence(view: Research, budget: int) -> tuple[Excerpt, ...]:
     """The passages that answer the questions of a section; the best for it where none is known.
 
-    So they are too where rules read, which find more answers when they write.
+    So they are too where rules read, which find more answers when they write, and for an only
+    section, whose question may take several facts.
     """
     quotes = [statement.quote for statement in view.latest_statements()]
-    if not quotes or view.is_read_by_rules:
+    if not quotes or view.is_read_by_rules or len(plan_sections(view)) == 1:
         return select_evidence(view, budget)
     return select_quoted(view.sources, quotes, budget)
 
@@ -237,7 +247,8 @@ def _choose_evidence(view: Research, budget: int) -> tuple[Excerpt, ...]:
 class SumUp:
     """Gives a checked report its title and summary, made from the sentences that stand.
 
-    A sentence of the summary cites what those cite that it sums up.
+    A sentence of the summary cites what those cite that it sums up. Sentences that by the model
+    contradict each other are told as a conflict, both sides in the summary too.
     """
 
     ask: Ask
@@ -263,7 +274,9 @@ class SumUp:
         )
         text = yield from _ask_once(task, self, research)
         summary = tuple(_sum_up(text, stands)) or tuple(first_sentences(themes))
-        summary, report = tell_once(summary[:MAX_SUMMARY_SENTENCES], report)
+        opposed = tuple(_oppose(text.contradictions, themes))
+        report = report.model_copy(update={"conflicts": (*report.conflicts, *opposed)})
+        summary, report = tell_once((*summary[:MAX_SUMMARY_SENTENCES], *opposed), report)
         title = clean_line(text.title, 200) or report.title
         yield Answered(
             text=make_answered(summary, ()).text,
@@ -280,6 +293,18 @@ def _sum_up(text: SummaryText, stands: list[Claim]) -> Iterator[Claim]:
         if (line := clean_line(sentence.text, 2000)) and numbers:
             same = [claim for claim in stands if claim.text == line]
             yield same[0] if same else Claim(text=line, citations=tuple(numbers))
+
+
+def _oppose(pairs: Sequence[Contradiction], themes: Sequence[Section]) -> Iterator[Claim]:
+    """Both sentences of each pair, as items below the headings of their sections."""
+    told = dict(enumerate(((t.heading, c) for t in themes for c in t.claims), 1))
+    for pair in pairs[:MAX_CONTRADICTIONS]:
+        numbers = {pair.first, pair.second} & told.keys()
+        sides = [told[n] for n in sorted(numbers) if told[n][1].form != "row"]
+        intro = " / ".join(dict.fromkeys(heading for heading, _ in sides))
+        if len(sides) == 2:
+            for _, claim in sides:
+                yield claim.model_copy(update={"form": "item", "intro": intro})
 
 
 def _ask_once(task: Any, step: WriteSections | SumUp, research: Research) -> Any:
