@@ -385,18 +385,6 @@ def test_cells_of_a_pdf_are_parted_and_words_are_not() -> None:
     assert place_of(found, "Water") == "page 1"
 
 
-def test_columns_that_are_drawn_line_by_line_are_read_one_after_the_other() -> None:
-    left = [f"left column in line number {n}" for n in range(6)]
-    right = [f"right column in line number {n}" for n in range(6)]
-    lines = [
-        (x, 700 - 14 * n, text)
-        for n, pair in enumerate(zip(left, right, strict=True))
-        for x, text in zip((50, 320), pair, strict=True)
-    ]
-    found = read_body(pdf(shown((50, 740, "A heading"), *lines)), suffix=".pdf")
-    assert found.text.replace("\n", " ") == " ".join(["A heading", *left, *right])
-
-
 def test_a_page_that_is_an_image_is_read_or_named() -> None:
     import pypdfium2
 

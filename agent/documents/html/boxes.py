@@ -44,21 +44,21 @@ _NAVIGATION_CLASSES = frozenset(
 
 def find_boxes(body: Element) -> list[Element]:
     """The boxes below an element, in document order, none inside another."""
-    layout = find_layout_tables(body)
+    tables = islice(body.iter("table"), MAX_TABLES)
+    nesting = {outer for table in tables for outer in table.iterancestors("table")}
+    apart = nesting | find_layout_tables(body)
     found: dict[Element, None] = {}
     for element in body.xpath(_BOXES)[:MAX_TABLES]:
-        if element not in layout and not _is_inside(element, found):
+        if element not in apart and not _is_inside(element, found):
             found[_include_surroundings(element, body)] = None
     return [box for box in found if not any(outer in found for outer in box.iterancestors())]
 
 
 def find_layout_tables(body: Element) -> set[Element]:
-    """Tables that only arrange what is in them: other tables, prose, or navigation."""
-    tables = list(islice(body.iter("table"), MAX_TABLES))
-    nesting = {outer for table in tables for outer in table.iterancestors("table")}
+    """Tables that only arrange what is in them: prose, or navigation."""
     navigation = {node for node in body.xpath(_MARKED) if _is_navigation(node)}
-    others = (one for one in tables if _is_inside(one, navigation) or not _holds_data(one))
-    return nesting.union(others)
+    tables = islice(body.iter("table"), MAX_TABLES)
+    return {one for one in tables if _is_inside(one, navigation) or not _holds_data(one)}
 
 
 def unwrap_tables(body: Element, tables: Container[Element]) -> None:

@@ -62,12 +62,11 @@ _NO_REPORT = (
 _MAIN = ("//*[@id='mw-content-text']", "//main", "//article", "//body")
 _METADATA = frozenset("title meta link script style base noscript template".split())
 _BOILERPLATE = "//nav | //header | //footer | //aside | //form | //button | //select | //script"
-#: In the place of a box: its number, and its text where that is most of the page, so that the main
-#: text is looked for around it. A table in an article has no such weight: it would draw the choice.
+#: In the place of a box: its number, and as many words as it has where it is most of the page, so
+#: that the main text is looked for around it. In an article so many would draw the choice.
 #: The brackets, double wiggly fences, are in no text of the data.
 _PLACEHOLDER = "\u29da{} {}\u29db"
 _PLACEHOLDERS = re.compile("\u29da(\\d+) [^\u29da\u29db]*+\u29db")
-_BRACKETS = re.compile("[\u29da\u29db\\s]+")
 #: The name is possessive: it shares characters with what follows, and giving them back one by one
 #: would take quadratic time.
 _LONG_TAG = re.compile(r"<(\w++)[^<>]{4000,}+>")
@@ -286,7 +285,7 @@ def _replace_boxes(body: Element) -> list[str]:
     for n, element in enumerate(find_boxes(body)):
         texts.append(render_text(element))
         placeholder = element.makeelement("p")
-        weight = _BRACKETS.sub(" ", texts[n]) if len(texts[n]) > half_of_text else "box"
+        weight = "box " * (len(texts[n]) // 4 if len(texts[n]) > half_of_text else 1)
         placeholder.text, placeholder.tail = _PLACEHOLDER.format(n, weight), element.tail
         element.getparent().replace(element, placeholder)
     return texts

@@ -17,8 +17,6 @@ MIN_GAP = 0.8  # heights of a letter: a blank has 0.4 at most, in type of one wi
 MAX_JUSTIFIED, MAX_STRETCH, MIN_LETTERS = 4.0, 1.6, 0.5
 MIN_OVERLAP = 0.4  # of the heights of two letters on one line: one of them may be raised
 MAX_SAMPLED = 200  # letters of a page that tell how it is turned
-MIN_COLUMN_LINES = 4
-MIN_COLUMN_CHARS = 20
 MAX_SIZE = 10_000  # of type; what a broken file says beyond that, or nothing, is not believed
 ALEFS = "\u0627\u0622\u0623\u0625"
 LAM = "\u0644"
@@ -115,7 +113,7 @@ def read_lines(page: Any) -> list[PageLine]:
     if len(chars) != count:
         return lines_of_text(text)
     try:
-        return list(order_columns(_place_lines(ShownPage(page), chars)))
+        return _place_lines(ShownPage(page), chars)
     except pypdfium2.PdfiumError:  # a character has no place
         return lines_of_text(text)
 
@@ -266,35 +264,3 @@ def _is_justified(page: ShownPage, chars: Sequence[str], span: tuple[int, int]) 
     stretched = [gap / (2 if chars[i - 1] in ".,;:!?" else 1) for i, gap in gaps.items()]
     most = min(MAX_JUSTIFIED, MAX_STRETCH * min(gaps.values(), default=0))
     return len(gaps) > 1 and max(stretched) <= most
-
-
-def order_columns(lines: Sequence[PageLine]) -> Iterator[PageLine]:
-    """The lines with columns of prose one after the other, where a file has them side by side.
-
-    Such are several lines in a row of two long parts each; shorter parts are cells of a table.
-    """
-    start = 0
-    while start < len(lines):
-        end = start
-        while end < len(lines) and _is_two_columns(lines[end].text):
-            end += 1
-        if end - start >= MIN_COLUMN_LINES:
-            for side in (0, 1):
-                yield from (_half(line, side) for line in lines[start:end])
-        else:
-            end = max(end, start + 1)
-            yield from lines[start:end]
-        start = end
-
-
-def _is_two_columns(text: str) -> bool:
-    parts = text.split(CELL_BREAK)
-    return len(parts) == 2 and min(map(len, parts)) >= MIN_COLUMN_CHARS
-
-
-def _half(line: PageLine, side: int) -> PageLine:
-    """One column of a line of two, as wide as its share of the characters."""
-    parts = line.text.split(CELL_BREAK)
-    middle = line.left + (line.right - line.left) * len(parts[0]) / len(line.text)
-    edges = (line.left, middle) if side == 0 else (middle, line.right)
-    return line._replace(text=parts[side], left=edges[0], right=edges[1])
