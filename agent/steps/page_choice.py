@@ -52,8 +52,9 @@ def best_hits(found: SearchResults, limit: int, topic: str = "") -> list[Hit]:
     """The best `limit` hits of one search, those of independent witnesses before the others.
 
     Pages that the topic or the query names come first: a search that names two things often finds
-    many pages about one before the other's own. The first place apart, reference works take those of other
-    hosts that say what one before them says, and the last place where they would have none.
+    many pages about one before the other's own. The first place apart, reference works take those
+    of other hosts that say what one before them says, and the last place where they would have
+    none.
     """
     ranked = _independent_first(_named_first(found, topic), topic)
     best, rest = ranked[:limit], ranked[limit:]
