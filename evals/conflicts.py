@@ -340,9 +340,11 @@ def _measure_unnamed(case: Case, engine: str, bench: Bench) -> Unnamed:
     else:
         answer = run_scripted(question, make_plain_reader(case), corpus, bench).answer()
     text = answer.answer if answer.status in ("complete", "partial") else ""
-    sides = [any(form in text for form in _forms_of(case, m)) for m in (case.match, case.altered)]
+    true, altered = (
+        any(form in text for form in _forms_of(case, m)) for m in (case.match, case.altered)
+    )
     told = {(True, True): "both", (True, False): "true", (False, True): "altered"}
-    return Unnamed(case, engine, told.get(tuple(sides), "none"), answer.status == "complete")
+    return Unnamed(case, engine, told.get((true, altered), "none"), answer.status == "complete")
 
 
 def _forms_of(case: Case, m: Match) -> list[str]:

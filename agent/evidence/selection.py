@@ -272,7 +272,7 @@ def _score_passages(pieces: Sequence[_Piece], query: str) -> list[float]:
 
 @lru_cache(maxsize=64)
 def _cut_passages(text: str) -> list[_PassageSpan]:
-    """Cut a text into passages. A section or table begins a new one, unless the last is small."""
+    """Cut a text into passages. A section or table begins one, but not after a small section."""
     pieces: list[_PassageSpan] = []
     heading = (0, 0)
     spans = split_sentences(text)
@@ -291,7 +291,7 @@ def _cut_passages(text: str) -> list[_PassageSpan]:
 
 
 def _join_tail(pieces: list[_PassageSpan]) -> None:
-    """Join the small end of a section to the passage before it, so that the next does not."""
+    """Join the small end of a section to its passage before it, not to the section that follows."""
     if len(pieces) < 2:
         return
     before, last = pieces[-2:]

@@ -245,8 +245,10 @@ def _choose_share(research: Research) -> float:
     """Of the best passage's score, what a passage must have to be shown."""
     if not research.section:
         return LEAST_SHARE if research.round > 1 else 0.0
+    if not research.slots:
+        return 0.0
     is_one_of_many = research.plan is not None and len(research.plan.sections) > 1
-    return 0.0 if not research.slots else PART_SHARE if is_one_of_many else LEAST_SHARE
+    return PART_SHARE if is_one_of_many else LEAST_SHARE
 
 
 def _own_sources(research: Research) -> tuple[Source, ...]:

@@ -65,8 +65,9 @@ def read_legacy(source: Body) -> BodyText:
         add_sheets(text, ((str(name), enumerate(table.cells, 1)) for name, table in tables))
     else:  # cells end with a tab, rows with two
         text.add(found.content.replace("\t\t", "\n").replace("\t", " | "))
-    for what, count in find_left_out(source.data):
-        text.lose(what, count, REMEDY)
+    if "outlook" not in kind:  # in a message these are marks of its attachments
+        for what, count in find_left_out(source.data):
+            text.lose(what, count, REMEDY)
     for name in known.get("attachments") or ():
         text.lose(f"attachment {name}", 1, "save it as a file of its own")
     return text.finish()

@@ -1,7 +1,7 @@
 """Data tables and infoboxes, which main-text extraction drops: finding them, and their text.
 
-A box is an infobox or a table that holds data (no layout table, no navigation) together with the
-few words around it in a block of their own, such as the date and the referee of a match.
+A box is an infobox in an `aside`, or a table that holds data (no layout table, no navigation),
+with the few words around it in a block of their own, such as the date and the referee of a match.
 """
 
 from __future__ import annotations
