@@ -298,7 +298,7 @@ def compare(before: Sequence[float], now: Sequence[float]) -> str:
 
 #: In the order of the page.
 NAMES = tuple(
-    "extractive languages slots calibration auto reading conflicts swaps claims "
+    "extractive languages xquad slots calibration auto reading conflicts swaps claims "
     "injection obedience planted namesakes links check cited_claims reports_of_others turns "
     "calculations differences reports documents mixed_files page_kinds page_dates credibility "
     "walls scholar references browser watch tables edits".split()
