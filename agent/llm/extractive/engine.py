@@ -218,7 +218,7 @@ def _draft(task: Task[Any], read: _Read) -> dict[str, Any]:
     question, ranked, stated, confidence = read
     known = _find_known(getattr(task, "known", ()), ranked)
     if not (known or read.is_sure):
-        closest = choose_sentences(question, ranked, MOST_CLOSE, most=1)
+        closest = choose_sentences(question, ranked, MOST_CLOSE)[:1]
         return {"answer": "", "citations": _cite(closest), "probability": confidence}
     told = list(dict.fromkeys((*known, *(found.line for _, found in stated))))
     facts = {slot.name: found.line for slot, found in stated}
