@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from agent.documents.own_date import read_day
 
@@ -86,31 +86,16 @@ def json_ld(tree: Element) -> list[str]:
     return [str(script)[:MAX_SCRIPT] for script in scripts[:MAX_SCRIPTS]]
 
 
-class Paywall(NamedTuple):
-    """What a page says to programs of its price.
-
-    `parts` are the classes and IDs of what has a price, `lacks_parts` whether they are not there.
-    """
-
-    is_paid: bool
-    parts: tuple[str, ...]
-    lacks_parts: bool = False
-
-    def look_at(self, body: Element) -> Paywall:
-        """The same, with what the body of the page shows, which is without what is hidden."""
-        path = "descendant-or-self::*[contains(concat(' ', @class, ' ', @id, ' '), $name)]"
-        parts = (body.xpath(path, name=f" {name} ")[:MAX_ITEMS] for name in self.parts)
-        lengths = (sum(len(one.text_content()) for one in part) for part in parts)
-        return self._replace(lacks_parts=bool(self.parts) and max(lengths) < MIN_PAID_PART)
-
-    def hides_rest(self, text: str) -> bool:
-        """Whether the text of the page is only a teaser."""
-        return self.lacks_parts if self.parts else self.is_paid and len(text) < MAX_TEASER
-
-
-def find_paywall(tree: Element) -> Paywall:
-    """What a page says to programs of its price, in hidden elements too."""
+def find_paid_parts(tree: Element) -> tuple[str, ...] | None:
+    """Classes and IDs of what has a price, as a page says to programs; None where all is free."""
     scripts = [script for script in json_ld(tree) if _NOT_FREE.search(script)]
     selectors = (selector for script in scripts for selector in _PAID_PART.findall(script))
     names = (name for selector in selectors for name in _CLASS.findall(selector)[-1:])
-    return Paywall(bool(scripts), tuple(islice(names, MAX_PAID_PARTS)))
+    return tuple(islice(names, MAX_PAID_PARTS)) if scripts else None
+
+
+def measure_parts(body: Element, parts: tuple[str, ...]) -> int:
+    """Characters of the largest of the parts in a body, which is without what is hidden."""
+    path = "descendant-or-self::*[contains(concat(' ', @class, ' ', @id, ' '), $name)]"
+    found = (body.xpath(path, name=f" {name} ")[:MAX_ITEMS] for name in parts)
+    return max((sum(len(one.text_content()) for one in part) for part in found), default=0)

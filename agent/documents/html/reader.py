@@ -24,7 +24,14 @@ from agent.documents.html.boxes import find_boxes, find_layout_tables, render_te
 from agent.documents.html.data import MIN_TOLD, PLACE, add_data, read_data
 from agent.documents.html.hidden import remove_elements, remove_hidden
 from agent.documents.html.links import read_links
-from agent.documents.html.own_words import TEASER, find_day, find_paywall
+from agent.documents.html.own_words import (
+    MAX_TEASER,
+    MIN_PAID_PART,
+    TEASER,
+    find_day,
+    find_paid_parts,
+    measure_parts,
+)
 from agent.documents.html.walls import detect_wall
 
 #: Seconds of processor time for a page. The slowest honest one measured takes 1.3; run
@@ -150,16 +157,16 @@ def extract_html(html: str, url: str = "") -> HtmlPage:
     tree, is_complete = _parse(html)
     if tree is None or tree.find("body") is None:
         return HtmlPage("", strip_tags(html))
-    day, paywall, data = find_day(tree), find_paywall(tree), read_data(tree)
+    day, paid, data = find_day(tree), find_paid_parts(tree), read_data(tree)
     remove_elements(tree.xpath(_EDITORIAL_MARKS))
     remove_hidden(tree)
     _write_scripts(tree)
-    paywall = paywall.look_at(tree.find("body"))  # before the text is taken out of it
+    shown = measure_parts(tree.find("body"), paid or ())  # before the text is taken out of it
     text = _extract_text(tree, url)
     if not is_complete and len(all_text := strip_tags(html)) > 2 * len(text):
         text = all_text
-    told = add_data(text, data)
-    return HtmlPage(_find_title(tree), text, day, paywall.hides_rest(text), told)
+    is_cut = paid is not None and (shown < MIN_PAID_PART if paid else len(text) < MAX_TEASER)
+    return HtmlPage(_find_title(tree), text, day, is_cut, add_data(text, data))
 
 
 def parse_visible(html: str) -> Element | None:
