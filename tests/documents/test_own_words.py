@@ -68,7 +68,7 @@ def test_a_day_is_read(text: str, day: str) -> None:
         (json_ld(**{"@graph": [{"datePublished": "2020-03-04"}]}), ""),
         ('<meta property="article:published_time" content="2020-03-04T05:06Z">', ""),
         ('<meta name="citation_publication_date" content="2020/03/04">', ""),
-        ('<meta name="DC.date.issued" content="2020-03-04">', ""),
+        ('<meta name="DC.date" content="2020-03-04">', ""),
         ("", '<span itemprop="datePublished">2020-03-04</span>'),
         ("", '<span itemprop="datePublished" content="2020-03-04">last spring</span>'),
         ("", '<main><time datetime="2020-03-04T05">4.3.</time><time datetime="2021-01-01"></main>'),

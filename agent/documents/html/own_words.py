@@ -24,7 +24,7 @@ MAX_DATE = 40  # characters
 #: Names of a date, in lower case: Open Graph, schema.org, Dublin Core, Google Scholar, publishers.
 _CHANGED = frozenset("datemodified article:modified_time og:updated_time".split())
 _PUBLISHED = frozenset(
-    "datepublished article:published_time dc.date dc.date.issued date publishdate sailthru.date "
+    "datepublished article:published_time dc.date date publishdate sailthru.date "
     "citation_publication_date citation_date".split()
 )
 #: Microdata with a date, outside of what is only a part of the page.
