@@ -15,7 +15,10 @@ _HTML = re.compile(rb"<(?:!doctype\s+html|html|head|body|title|meta)[\s/>]", re.
 _XML = re.compile(rb"\s*<(?:\?xml\s|rss[\s>]|feed[\s>])", re.IGNORECASE)
 #: Control characters that no text has. A page in UTF-16 has many, and a byte order mark.
 _CONTROLS = bytes({*range(0x20)} - {*range(0x09, 0x0E), 0x1B})
-_BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
+_BOMS = (
+    *((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe\0\0", "utf-32-le"), (b"\0\0\xfe\xff", "utf-32-be")),
+    *((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be")),
+)
 #: Escape sequences of stateful encodings (ISO-2022, HZ). Their bytes are valid UTF-8, and yet
 #: mean other characters.
 _STATEFUL_ENCODINGS = (b"\x1b$", b"\x1b(", b"~{")

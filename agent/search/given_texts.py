@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from contextlib import suppress
 
-from agent.documents.html.walls import MAX_NOTICE_CHARS, begins_with_notice
+from agent.documents.html.walls import begins_with_notice
 from agent.errors import ReadFailed
 from agent.pages.fetch import GivenText, PageReader
 from agent.search.hits import MAX_PAGE_TEXT
@@ -13,6 +13,7 @@ from agent.state import Hit, Page, SearchResults
 from agent.state.urls import canonical_url
 
 MAX_KEPT = 20_000_000  # characters of all texts of a run; the pages of later ones are fetched
+MIN_WHOLE_PAGE = 1000  # characters of a text that may be one
 CUT_MARKS = ("…", "...", "[…]", "[...]", "(…)")  # at the end of a text
 
 
@@ -67,4 +68,4 @@ def is_whole_page(hit: Hit) -> bool:
     """
     text = hit.page_text.strip()
     is_cut = len(hit.page_text) >= MAX_PAGE_TEXT or text.endswith(CUT_MARKS)
-    return len(text) > MAX_NOTICE_CHARS and not (is_cut or begins_with_notice(hit.title, text))
+    return len(text) > MIN_WHOLE_PAGE and not (is_cut or begins_with_notice(hit.title, text))

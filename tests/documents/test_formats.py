@@ -544,3 +544,13 @@ def test_a_file_with_the_suffix_of_another_format_is_read_or_named(suffix: str) 
         read_body(b" \n", suffix=suffix)
     with pytest.raises(UnreadablePage, match="damaged: it is no"):
         read_body(bytes(range(256)) * 20, suffix=suffix)
+
+
+def test_notes_and_names_of_pieces_of_subtitles_are_not_said() -> None:
+    cues = "WEBVTT\n\n{}00:01.000 --> 00:02.000\nGood <b>morning</b>.\n\nNOTE not said\n"
+    cues += "\nname-2\n00:03.000 --> 00:04.000\nIt rains.\n"
+    read = read_body(cues.format("name-1\n").encode("utf-32"), suffix=".vtt")
+    assert read.text == "Good morning.\nIt rains."
+    assert [place for _, place, _ in read.marks] == ["00:01", "00:03"]
+    srt = "1\n00:00:01,000 --> 00:00:02,000\nOne.\n\nTwo.\n"  # a blank line may be said
+    assert read_body(srt.encode(), suffix=".srt").text == "One.\nTwo."

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BytesIO
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 from urllib.parse import unquote
 
 from agent.documents.body_text import UnreadablePage
@@ -150,24 +150,17 @@ def resolve_part(folder: str, target: str) -> str:
     return posixpath.normpath(joined).lstrip("/")
 
 
-class Properties(NamedTuple):
-    """Title and date in the properties of a document; what it does not have is empty."""
-
-    title: str = ""
-    date: str = ""
-
-
-def core_properties(archive: Archive) -> Properties:
-    """Those of a document of Office Open XML."""
+def core_properties(archive: Archive) -> tuple[str, str]:
+    """Title and date of a document of Office Open XML."""
     part = dict(archive.relations("").values()).get("core-properties", "")
     return read_properties(archive.read_xml(part), "title", "modified", "created")
 
 
-def read_properties(root: Element | None, title: str, *dates: str) -> Properties:
-    """The properties in elements with these local names; of the dates the first that is one."""
+def read_properties(root: Element | None, title: str, *dates: str) -> tuple[str, str]:
+    """The texts of elements with these local names, "" for none; of the dates the first day."""
     found = (find_first(root, name) for name in (title, *dates))
     texts = ["" if element is None else element.text or "" for element in found]
-    return Properties(texts[0], read_day(*texts[1:]))
+    return texts[0], read_day(*texts[1:])
 
 
 def main_part(archive: Archive) -> str:

@@ -108,12 +108,19 @@ def read_code(source: Body) -> BodyText:
 
 
 def read_subtitles(source: Body) -> BodyText:
-    """What is said in subtitles (WebVTT, SubRip), each piece at its time: `00:12:05`."""
+    """What is said in subtitles (WebVTT, SubRip), each piece at its time: `00:12:05`.
+
+    In WebVTT a blank line ends a piece, and notes and names of pieces may follow.
+    """
     text = PlacedText(source)
     time, said = "", ""
-    for line in decode(source.data).splitlines():
+    lines = decode(source.data).splitlines()
+    is_web = "".join(lines[:1]).startswith("WEBVTT")
+    for line in lines:
         if "-->" in line:
             time = line.partition("-->")[0].strip().replace(",", ".").partition(".")[0]
+        elif is_web and not line.strip():
+            time = ""
         elif time and line.strip() and not line.strip().isdigit():
             words = _TAG.sub("", line).strip()
             if words != said:  # the next piece may repeat the last line

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Iterable, Iterator
-from functools import cache
-from importlib.resources import files
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from agent.documents.own_date import read_day
 
@@ -25,17 +22,11 @@ MAX_SCRIPT = 500_000  # characters of one
 MAX_ITEMS = 1000  # elements that are looked at for a date, or for a part with a price
 MAX_DATE = 40  # characters
 #: Names of a date, in lower case: Open Graph, schema.org, Dublin Core, Google Scholar, publishers.
-_CHANGED = frozenset(
-    "datemodified article:modified_time og:updated_time dcterms.modified dc.date.modified "
-    "last-modified article.updated".split()
-)
+_CHANGED = frozenset("datemodified article:modified_time og:updated_time".split())
 _PUBLISHED = frozenset(
-    "datepublished article:published_time og:published_time article:published article.published "
-    "dcterms.date dcterms.created dcterms.issued dc.date dc.date.issued dc.date.created date "
-    "pubdate publishdate publish-date publish_date parsely-pub-date sailthru.date "
-    "citation_publication_date citation_online_date citation_date".split()
+    "datepublished article:published_time dc.date date publishdate sailthru.date "
+    "citation_publication_date citation_date".split()
 )
-_PARTS = ("Review", "UserReview", "CriticReview", "Comment", "Answer")  # types of schema.org
 #: Microdata with a date, outside of what is only a part of the page.
 _DATED_ITEMS = (
     "//*[@itemprop='dateModified' or @itemprop='datePublished'][not(ancestor::*["
@@ -44,7 +35,6 @@ _DATED_ITEMS = (
 #: https://developers.google.com/search/docs/appearance/structured-data/paywalled-content
 _NOT_FREE = re.compile(r'"isAccessibleForFree"\s*:\s*"?(?:https?://schema\.org/)?false\b', re.I)
 _PAID_PART = re.compile(r'"cssSelector"\s*:\s*"([^"]{1,200})"')
-_PAID_META = (("isaccessibleforfree", "false"), ("article:content_tier", "locked"))
 _CLASS = re.compile(r"[.#]([\w-]{1,100})")
 #: Characters of a part for subscribers from which on it is there, and not only its first lines.
 MIN_PAID_PART = 1000
@@ -52,7 +42,6 @@ MIN_PAID_PART = 1000
 #: the paid part. Right on all articles of data/pages; run test_own_words.py after changing it.
 MAX_TEASER = 5000
 MAX_PAID_PARTS = 5  # that are looked for
-MIN_NOTICE, MAX_NOTICE = 4, 250  # characters of a text that may be a notice
 TEASER = "only its teaser was read; the rest is for subscribers"
 
 
@@ -79,7 +68,7 @@ def _named_dates(tree: Element) -> Iterator[tuple[str, str]]:
 
 
 def json_nodes(scripts: Iterable[str]) -> Iterator[Json]:
-    """What JSON-LD says of the page, and not of what is in it: reviews, comments, other pages."""
+    """The nodes of JSON-LD, without those in them, which are of parts: reviews, comments."""
     for script in scripts:
         try:
             value = json.loads(script, strict=False)
@@ -88,13 +77,7 @@ def json_nodes(scripts: Iterable[str]) -> Iterator[Json]:
         for top in value if isinstance(value, list) else [value]:
             graph = top.get("@graph") if isinstance(top, dict) else None
             nodes = [top, *(graph if isinstance(graph, list) else ())]
-            yield from (node for node in nodes if isinstance(node, dict) and not _is_part(node))
-
-
-def _is_part(node: Json) -> bool:
-    """Whether a node of JSON-LD is of a part of the page."""
-    kinds = node.get("@type")
-    return any(kind in _PARTS for kind in (kinds if isinstance(kinds, list) else [kinds]))
+            yield from (node for node in nodes if isinstance(node, dict))
 
 
 def json_ld(tree: Element) -> list[str]:
@@ -103,52 +86,16 @@ def json_ld(tree: Element) -> list[str]:
     return [str(script)[:MAX_SCRIPT] for script in scripts[:MAX_SCRIPTS]]
 
 
-class Paywall(NamedTuple):
-    """What a page says of its price: to programs, and in short texts to readers.
-
-    `parts` are the classes and IDs of what has a price, `lacks_parts` whether they are not there.
-    """
-
-    is_paid: bool
-    parts: tuple[str, ...]
-    lacks_parts: bool = False
-    short_texts: tuple[str, ...] = ()
-
-    def look_at(self, body: Element) -> Paywall:
-        """The same, with what the body of the page shows, which is without what is hidden."""
-        texts = (text for text in body.itertext() if MIN_NOTICE <= len(text) <= MAX_NOTICE)
-        path = "descendant-or-self::*[contains(concat(' ', @class, ' ', @id, ' '), $name)]"
-        parts = (body.xpath(path, name=f" {name} ")[:MAX_ITEMS] for name in self.parts)
-        lengths = (sum(len(one.text_content()) for one in part) for part in parts)
-        lacks_parts = bool(self.parts) and max(lengths) < MIN_PAID_PART
-        return self._replace(lacks_parts=lacks_parts, short_texts=tuple(texts))
-
-    def hides_rest(self, text: str) -> bool:
-        """Whether the text of the page is only a teaser."""
-        if self.parts:
-            return self.lacks_parts
-        texts = (short.strip().lower() for short in self.short_texts)
-        return (self.is_paid or any(map(_notice().match, texts))) and len(text) < MAX_TEASER
-
-
-def find_paywall(tree: Element) -> Paywall:
-    """What a page says to programs of its price, in hidden elements too."""
+def find_paid_parts(tree: Element) -> tuple[str, ...] | None:
+    """Classes and IDs of what has a price, as a page says to programs; None where all is free."""
     scripts = [script for script in json_ld(tree) if _NOT_FREE.search(script)]
     selectors = (selector for script in scripts for selector in _PAID_PART.findall(script))
     names = (name for selector in selectors for name in _CLASS.findall(selector)[-1:])
-    return Paywall(bool(scripts) or _has_paid_meta(tree), tuple(islice(names, MAX_PAID_PARTS)))
+    return tuple(islice(names, MAX_PAID_PARTS)) if scripts else None
 
 
-def _has_paid_meta(tree: Element) -> bool:
-    """Whether microdata or Open Graph says that a page is not free."""
-    names = ("itemprop", "property")
-    told = ((meta.get(n), meta.get("content") or "") for meta in tree.iter("meta") for n in names)
-    pairs = {(name.lower(), value.lower()) for name, value in told if name}
-    return not pairs.isdisjoint(_PAID_META)
-
-
-@cache
-def _notice() -> re.Pattern[str]:
-    words = files("agent.documents.html").joinpath("own_words.toml").read_text("utf-8")
-    lines = (line for text in tomllib.loads(words).values() for line in text.strip().split("\n"))
-    return re.compile("|".join(lines))
+def measure_parts(body: Element, parts: tuple[str, ...]) -> int:
+    """Characters of the largest of the parts in a body, which is without what is hidden."""
+    path = "descendant-or-self::*[contains(concat(' ', @class, ' ', @id, ' '), $name)]"
+    found = (body.xpath(path, name=f" {name} ")[:MAX_ITEMS] for name in parts)
+    return max((sum(len(one.text_content()) for one in part) for part in found), default=0)

@@ -24,7 +24,14 @@ from agent.documents.html.boxes import find_boxes, find_layout_tables, render_te
 from agent.documents.html.data import MIN_TOLD, PLACE, add_data, read_data
 from agent.documents.html.hidden import remove_elements, remove_hidden
 from agent.documents.html.links import read_links
-from agent.documents.html.own_words import TEASER, find_day, find_paywall
+from agent.documents.html.own_words import (
+    MAX_TEASER,
+    MIN_PAID_PART,
+    TEASER,
+    find_day,
+    find_paid_parts,
+    measure_parts,
+)
 from agent.documents.html.walls import detect_wall
 
 #: Seconds of processor time for a page. The slowest honest one measured takes 1.3; run
@@ -36,8 +43,6 @@ MAX_CHARS = 2_000_000
 #: all words of the page are taken. The largest article measured has 1,600 and the largest
 #: Wikipedia page 8,000. Run benchmarks/pages.py and test_extract.py after changing it.
 MAX_ELEMENTS = 15_000
-#: Characters below which the main text is doubted: the page may be a list, a forum, an index.
-MIN_MAIN_TEXT = 100
 #: Tags of a page, opening and closing. The largest Wikipedia page measured has 30,000.
 MAX_TAGS = 120_000
 #: The parser compares all attributes of a tag pairwise: 200,000 of them take a minute.
@@ -60,8 +65,6 @@ _NO_REPORT = (
 )
 #: Where the prose of a page stands, the first that there is.
 _MAIN = ("//*[@id='mw-content-text']", "//main", "//article", "//body")
-_METADATA = frozenset("title meta link script style base noscript template".split())
-_BOILERPLATE = "//nav | //header | //footer | //aside | //form | //button | //select | //script"
 #: In the place of a box: its number, and as many words as it has where it is most of the page, so
 #: that the main text is looked for around it. In an article so many would draw the choice.
 #: The brackets, double wiggly fences, are in no text of the data.
@@ -83,6 +86,9 @@ _HIDING_TAG = re.compile(
     r"\shidden\b|aria-hidden|display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE
 )
 
+#: Where the body of a page begins that has no tag for it: these do not end the head for the parser.
+_FIRST_PART = re.compile(r"<(?=(?:main|article|section|header|nav|aside|footer)\b)", re.IGNORECASE)
+_BODY = re.compile(r"<body\b", re.IGNORECASE)
 #: What no text of a tree may hold, though the parser lets it in: XML 1.0, section 2.2.
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -151,16 +157,16 @@ def extract_html(html: str, url: str = "") -> HtmlPage:
     tree, is_complete = _parse(html)
     if tree is None or tree.find("body") is None:
         return HtmlPage("", strip_tags(html))
-    day, paywall, data = find_day(tree), find_paywall(tree), read_data(tree)
+    day, paid, data = find_day(tree), find_paid_parts(tree), read_data(tree)
     remove_elements(tree.xpath(_EDITORIAL_MARKS))
     remove_hidden(tree)
     _write_scripts(tree)
-    paywall = paywall.look_at(tree.find("body"))  # before the text is taken out of it
+    shown = measure_parts(tree.find("body"), paid or ())  # before the text is taken out of it
     text = _extract_text(tree, url)
     if not is_complete and len(all_text := strip_tags(html)) > 2 * len(text):
         text = all_text
-    told = add_data(text, data)
-    return HtmlPage(_find_title(tree), text, day, paywall.hides_rest(text), told)
+    is_cut = paid is not None and (shown < MIN_PAID_PART if paid else len(text) < MAX_TEASER)
+    return HtmlPage(_find_title(tree), text, day, is_cut, add_data(text, data))
 
 
 def parse_visible(html: str) -> Element | None:
@@ -202,29 +208,15 @@ def _parse(html: str) -> tuple[Element | None, bool]:
     from lxml import etree
     from lxml.html import HTMLParser, document_fromstring
 
+    if not _BODY.search(html):
+        html = _FIRST_PART.sub("<body><", html, count=1)
     parser = HTMLParser(remove_pis=True, remove_comments=True, encoding="utf-8")
     try:
         tree = document_fromstring(html.encode("utf-8", "replace"), parser=parser)
     except etree.LxmlError:
         return None, False
-    _end_head(tree)
     error = parser.error_log.last_error
     return tree, error is None or error.type_name != "ERR_RESOURCE_LIMIT"
-
-
-def _end_head(tree: Element) -> None:
-    """Move content out of the head: `<main>` and others of HTML 5 do not end it for the parser."""
-    head, body = tree.find("head"), tree.find("body")
-    parts = [] if head is None else list(head)
-    first = next((n for n, part in enumerate(parts) if part.tag not in _METADATA), None)
-    if first is None:
-        return
-    if body is None:
-        body = tree.makeelement("body")
-        tree.append(body)
-    parts[-1].tail = (parts[-1].tail or "") + (body.text or "")
-    body.text = None
-    body[:0] = parts[first:]
 
 
 def _write_scripts(tree: Element) -> None:
@@ -258,7 +250,7 @@ def _find_title(tree: Element) -> str:
 
 
 def _extract_text(tree: Element, url: str) -> str:
-    """The main text of a page with its boxes, or all its text where there is no main text."""
+    """The main text of a page with its boxes, or all its text where it has too many elements."""
     body = tree.find("body")
     if _count_descendants(body) > 3 * MAX_ELEMENTS:
         return render_text(body)
@@ -266,12 +258,7 @@ def _extract_text(tree: Element, url: str) -> str:
     unwrap_tables(body, find_layout_tables(body))
     if _count_descendants(body) > MAX_ELEMENTS:
         return _restore_boxes(render_text(body), boxes)
-    text = _restore_boxes(_extract_main_text(tree, url), boxes)
-    if len(text) >= MIN_MAIN_TEXT:
-        return text
-    remove_elements(body.xpath(_BOILERPLATE))
-    whole = _restore_boxes(render_text(body), boxes)
-    return whole if len(whole) > 2 * len(text) else text
+    return _restore_boxes(_extract_main_text(tree, url), boxes)
 
 
 def _count_descendants(element: Element) -> int:

@@ -22,11 +22,9 @@ if TYPE_CHECKING:
 #: this and what follows.
 MAX_WALL_CHARS = 1500
 MAX_FRAME_CHARS = 200  # of text around an empty place for the content: a menu, a footer
-MAX_NOTICE_CHARS = 1000  # of text up to which the words of a notice make a page a wall
 SEARCHED_CHARS = 300  # of the text, from its beginning, where a notice may begin
 SEARCHED_BYTES = 300_000  # of the HTML, from its beginning
-#: Characters of a sentence that may be content, and of all that are, also as a share of the text.
-MIN_SENTENCE, MIN_CONTENT, MIN_CONTENT_SHARE = 25, 60, 0.25
+MIN_SENTENCE, MIN_CONTENT = 25, 60  # characters of a sentence that may be content, and of all
 CHARS_PER_IDEOGRAPH = 3  # in a language with letters
 
 
@@ -82,7 +80,7 @@ def detect_wall(body: bytes, title: str, text: str) -> Wall | None:
     scripted = _SCRIPTED.search(html) if len(text) <= MAX_FRAME_CHARS else None
     if scripted and (not text or scripted[0].startswith("<div")):
         return WALLS["javascript"]
-    found = _find_notices(title, text) if len(text) <= MAX_NOTICE_CHARS else set()
+    found = _find_notices(title, text)
     if not _PASSWORD_FIELD.search(html):
         found.discard("login")
     return next((wall for name, wall in WALLS.items() if name in found), None)
@@ -117,8 +115,7 @@ def _has_content(sentences: Sequence[str], language: _Language) -> bool:
     """Whether enough is said in sentences that are no part of a notice."""
     telling = (one for one in sentences if _SAYS_SOMETHING.search(one))
     own = (x for x in telling if not (language.words.search(x) or language.notices.match(x)))
-    content = sum(length for length in map(_count_chars, own) if length >= MIN_SENTENCE)
-    return content >= max(MIN_CONTENT, MIN_CONTENT_SHARE * sum(map(_count_chars, sentences)))
+    return sum(n for n in map(_count_chars, own) if n >= MIN_SENTENCE) >= MIN_CONTENT
 
 
 def _count_chars(text: str) -> int:
