@@ -15,6 +15,7 @@ from agent.checking.rules import FAILING, Assessment, QuotePlace, missing_in_quo
 from agent.checking.summary import first_sentences, holds, tell_once
 from agent.evidence import closest_sentences, content_words, split_sentences
 from agent.evidence.citing import make_answered, order_quotes
+from agent.evidence.words import opens_with_pronoun
 from agent.outside import Excerpt
 from agent.slots.forms import holds_value
 from agent.slots.weighing import make_findings
@@ -155,7 +156,7 @@ class Bench:
 
     def _before(self, claim: Claim) -> tuple[str, ...]:
         """What stands before a claim, in each part of the answer that has it."""
-        if not rules.opens_with_pronoun(claim.text):
+        if not opens_with_pronoun(claim.text):
             return ()
         return rules.claims_before(self._groups()).get(claim.text, ())
 

@@ -32,7 +32,7 @@ from agent.evidence.quantities import find_missing, missing_quantities, stands_o
 from agent.evidence.quoting import touched_sentences
 from agent.evidence.sentences import Span
 from agent.evidence.tables import compute_statement
-from agent.evidence.words import count_words
+from agent.evidence.words import count_words, opens_with_pronoun
 from agent.state import Calculation, Claim, Verdict
 
 FEWEST_WORDS = 4  # of a sentence; fewer are a name, a number or a fragment
@@ -196,7 +196,7 @@ def is_proved(claim: str, places: Sequence[QuotePlace], before: Sequence[str] = 
     needed: set[str] = set()
     if opens_with_pronoun(claim):
         needed = set(map(_strip_stops, before))
-        if not needed or not all(one and not _PRONOUN.match(one) for one in needed):
+        if not needed or not all(one and not opens_with_pronoun(one) for one in needed):
             return False
     return "" in find_turns(claim, places, needed)
 
@@ -253,11 +253,6 @@ def is_miscited(claim: str, title: str, places: Sequence[QuotePlace]) -> bool:
     return bool(opens) and not any(named <= words for words in quoted)
 
 
-def opens_with_pronoun(claim: str) -> bool:
-    """Whether a claim's subject may be that of a sentence before it."""
-    return bool(_PRONOUN.match(_strip_stops(claim)))
-
-
 def claims_before(groups: Iterable[Sequence[Claim]]) -> dict[str, tuple[str, ...]]:
     """What stands before each claim, by its text, in each of some texts.
 
@@ -303,13 +298,3 @@ def _strip_stops(text: str) -> str:
 
 _STOP = re.compile(r"[.!?…。！？؟۔।:：][\"'”’»“‘«)\]」』）]*$")
 _QUESTION = re.compile(r"[?？؟][\"'”’»“‘«)\]」』）]*$")
-#: Pronouns that open a sentence, in the languages that the program reads; folded.
-_PRONOUN = re.compile(
-    r"(?:he|she|it|they|we|i|you|his|her|hers|its|their|theirs|this|that|these|those"
-    r"|er|sie|es|sein|seine|ihr|ihre|dies|diese|dieser|dieses|das ist"
-    r"|il|elle|ils|elles|ce|cela|ceci|cette|son|sa|ses|leur|leurs"
-    r"|él|ella|ellos|ellas|ello|este|esta|esto|ese|esa|eso|su|sus"
-    r"|lui|lei|egli|essa|esso|loro|questo|questa|ele|ela|eles|elas|isto|isso|seu|sua"
-    r"|он|она|оно|они|это|его|её|ее|их|هو|هي|هم|هذا|هذه)\b"
-    r"|[他她它其这该此]|彼|これ|それ|この|その|그"
-)

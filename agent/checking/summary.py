@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from agent.checking.rules import opens_with_pronoun
 from agent.evidence import fold
+from agent.evidence.words import opens_with_pronoun
 from agent.state import Claim, Report, Section
 
 

@@ -12,7 +12,7 @@ from agent.evidence.language import is_question
 from agent.evidence.quantities import score_spans
 from agent.evidence.quoting import anchor_quote, sentence_span
 from agent.evidence.ranking import ranked_length
-from agent.evidence.words import CJK, content_words
+from agent.evidence.words import CJK, content_words, opens_with_pronoun
 from agent.state import Hit, Quote, Source
 
 DISAGREEMENT = "The sources disagree"  # how each warning begins that tells of one
@@ -166,9 +166,13 @@ def _find_rival(quote: Quote, own: Source, other: Source) -> Rival | None:
 
 
 def _is_named(sentence: str) -> bool:
-    """Whether a sentence that states no score has a word with a capital behind its first word."""
+    """Whether a sentence says what it is about: a word behind its first one has a capital.
+
+    Not where it opens with a pronoun, or states a score.
+    """
     behind = _CHUNK.findall(sentence)[1:]
-    return any(word[0].isupper() for word in behind) and not score_spans(sentence)
+    is_open = opens_with_pronoun(sentence) or bool(score_spans(sentence))
+    return any(word[0].isupper() for word in behind) and not is_open
 
 
 def _same_but_for_numbers(sentence: str) -> re.Pattern[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from agent.checking.bench import claim_groups, replace_claims
-from agent.checking.rules import QuotePlace, claims_before, is_proved, opens_with_pronoun
+from agent.checking.rules import QuotePlace, claims_before, is_proved
 from agent.evidence import content_words
 from agent.evidence.asked import find_untold
 from agent.evidence.citing import join_claims, order_quotes
@@ -16,6 +16,7 @@ from agent.evidence.copies import Rival
 from agent.evidence.markers import strip_markers
 from agent.evidence.measures import find_disagreements
 from agent.evidence.quoting import quoted_sentences, with_sentence_before
+from agent.evidence.words import opens_with_pronoun
 from agent.slots.forms import holds_value, slot_words
 from agent.slots.namesakes import drop_told_apart, tell_apart
 from agent.slots.versions import is_time

@@ -142,6 +142,12 @@ def test_both_sides_are_said_without_slots_too() -> None:
     assert any("disagree" in warning for warning in answer.warnings)
 
 
+FILMS = (
+    ("Tin Moon is a film by Ada Quill about those who dig for silver in the north.", 1990),
+    ("Long Rain tells of a ferry that is lost at sea, and of a harbour that waits.", 2018),
+)
+
+
 @pytest.mark.parametrize(
     "other",
     [
@@ -154,6 +160,12 @@ def test_both_sides_are_said_without_slots_too() -> None:
 def test_other_sentences_are_no_disagreement(other: str) -> None:
     sources = read(STAFF[0], other).sources
     assert find_rivals([quote(sources[0], STAFF[0])], sources) == []
+
+
+def test_what_two_pages_say_of_it_is_of_two_things() -> None:
+    said = "It was shown at the Acme Festival in {}."
+    sources = read(*(f"{film} {said.format(year)}" for film, year in FILMS)).sources
+    assert find_rivals([quote(sources[0], said.format(1990))], sources) == []
 
 
 def test_pages_about_two_years_do_not_disagree() -> None:

@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from agent.checking.rules import opens_with_pronoun
 from agent.evidence import CJK, content_words, is_row
 from agent.evidence.asked import FINDERS
 from agent.evidence.quantities import find_years
-from agent.evidence.words import word_lists
+from agent.evidence.words import opens_with_pronoun, word_lists
 from agent.llm.extractive.fact import Fact, is_generic, read_slot
 from agent.llm.extractive.lines import Line, is_question, plain_name
 from agent.llm.extractive.question import ParsedQuestion, is_another_event

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
-from agent.checking.rules import opens_with_pronoun
-from agent.evidence.words import count_words
+from agent.evidence.words import count_words, opens_with_pronoun
 from agent.llm.extractive.lines import Line, is_label, is_question, plain_name
 from agent.llm.extractive.question import ParsedQuestion
 from agent.llm.extractive.ranking import ScoredLine
