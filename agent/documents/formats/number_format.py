@@ -26,6 +26,8 @@ BUILT_IN = {
     **dict(enumerate(("#,##0", "$#,##0", "#,##0.00", "$#,##0.00", "mm:ss", "[h]:mm:ss"), 41)),
     **{47: "mm:ss.0", 48: "##0.0E+0"},
 }
+#: The days from which a workbook counts, and the one that old programs for the Macintosh made.
+EPOCHS = (datetime(1899, 12, 30), datetime(1904, 1, 1))
 MAX_CODE, MAX_DECIMALS = 255, 15  # characters of a code; digits behind the point
 GENERAL_DIGITS = 10
 _TOKEN = re.compile(r'"[^"]*"?|\\.|_.|\*.|\[[^\]]*\]|General|AM/PM|A/P|.', re.I | re.S)
