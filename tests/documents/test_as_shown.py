@@ -186,3 +186,35 @@ def test_a_hidden_slide_of_open_document_is_marked() -> None:
     shown = page("dp1", "Shown") + page("dp2", "Kept back")
     found = open_document(f"<o:presentation>{shown}</o:presentation>", style)
     assert [place for _, place, _ in found.marks] == ["slide 1", "slide 2 (hidden)"]
+
+
+def rich_row(cells: str, *texts: str) -> str:
+    return r"\trowd" + cells + r"\intbl " + "".join(text + r"\cell " for text in texts) + r"\row "
+
+
+def test_a_table_of_rich_text_keeps_its_columns() -> None:
+    wide, narrow = r"\clvmgf\cellx100\cellx300\cellx500", r"\cellx200\cellx300\cellx400\cellx505"
+    rows = [
+        rich_row(wide, "Region", "2023", "2024"),
+        rich_row(r"\clvmrg\cellx100" + narrow, "", "Plan", "Real", "Plan", "Real"),
+        rich_row(r"\clvmgf\cellx100" + narrow, "North", "1", "2", "3", "4"),
+        rich_row(r"\clvmrg\cellx100" + narrow, "", "5", r"6\line 7", "", "8"),
+        rich_row(r"\cellx100\cellx200\clmrg\cellx300\cellx400\cellx505", "East", "9", "", "", "0"),
+    ]
+    found = read_body((r"{\rtf1 Sales\par " + "".join(rows) + r"\pard End\par}").encode())
+    assert found.text.split("\n") == [
+        "Sales",
+        "Region | 2023 Plan | 2023 Real | 2024 Plan | 2024 Real",
+        "Region: North | 2023 Plan: 1 | 2023 Real: 2 | 2024 Plan: 3 | 2024 Real: 4",
+        "Region: North | 2023 Plan: 5 | 2023 Real: 6 7 | 2024 Real: 8",
+        "Region: East | 2023 Plan: 9 | 2023 Real: 9 | 2024 Real: 0",
+        "End",
+    ]
+
+
+def test_rich_text_is_raised_and_its_comments_stand_at_the_end() -> None:
+    comment = r"{\*\atnid A}{\*\atnauthor Ann}\chatn{\*\annotation{\*\atnref 0}Sure?\par}"
+    raised = r"10{\super -4" + comment + r"} mol, CO{\dn6 2}, x{\up6 n\plain  y"
+    found = read_body((r"{\rtf1 " + raised + r"}, the 5{\super th}.\par}").encode())
+    assert found.text == "10⁻⁴ mol, CO₂, xⁿ y, the 5th.\nAnn: Sure?"
+    assert found.marks[-1][1] == "comment"
