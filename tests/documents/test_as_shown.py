@@ -6,9 +6,10 @@ import pytest
 from lxml import etree
 
 from agent.documents.body_text import BodyText
+from agent.documents.formats.number_format import EPOCHS, show_number
 from agent.documents.formulas import write_formula
 from agent.documents.reading import read_body
-from tests.support.office_files import RELATION, RELATIONS, packed, sheet, word
+from tests.support.office_files import RELATION, RELATIONS, packed, pdf, sheet, shown, word
 
 LINE = "<w:p>{}<w:r><w:t>{}</w:t></w:r></w:p>"
 MATH = 'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
@@ -218,3 +219,56 @@ def test_rich_text_is_raised_and_its_comments_stand_at_the_end() -> None:
     found = read_body((r"{\rtf1 " + raised + r"}, the 5{\super th}.\par}").encode())
     assert found.text == "10⁻⁴ mol, CO₂, xⁿ y, the 5th.\nAnn: Sure?"
     assert found.marks[-1][1] == "comment"
+
+
+def test_a_row_of_single_digits_with_even_gaps_is_a_row_of_the_table_above() -> None:
+    rows = ("Team W D L", "Reds 5 1 0", "Blues 3 2 1", "Greens 0 0 6")
+    places = (252, 297, 318, 338)
+    lines = [
+        (x, 700.0 - 18 * n, word)
+        for n, row in enumerate(rows)
+        for x, word in zip(places, row.split(), strict=True)
+    ]
+    heading = "BT /F 18 Tf 78 620 Td (Away games) Tj ET\n"
+    away = [(x, y - 100, word.replace("5", "4")) for x, y, word in lines]
+    found = read_body(pdf(shown(*lines) + "\n" + heading + shown(*away)), suffix=".pdf").text
+    assert found.split("\n") == [
+        "Team | W | D | L",
+        "Team: Reds | W: 5 | D: 1 | L: 0",
+        "Team: Blues | W: 3 | D: 2 | L: 1",
+        "Team: Greens | W: 0 | D: 0 | L: 6",
+        "Away games",
+        "Team | W | D | L",
+        "Team: Reds | W: 4 | D: 1 | L: 0",
+        "Team: Blues | W: 3 | D: 2 | L: 1",
+        "Team: Greens | W: 0 | D: 0 | L: 6",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "code", "text"),
+    [
+        ("5551234567", "(000) 000-0000", "(555) 123-4567"),
+        ("1234567", r"[>=10000000]##\,##\,##\,##0;[>=100000]##\,##\,##0;##,##0", "12,34,567"),
+        ("999", r"[>=10000000]##\,##\,##\,##0;[>=100000]##\,##\,##0;##,##0", "999"),
+        ("50", '[>100]"high" 0;[<=100]"low" 0', "low 50"),
+        ("1.5", "[h]:mm", "36:00"),
+        ("0.1", "[mm]:ss", "144:00"),
+        ("0", '_($* #,##0.00_);_($* (#,##0.00);_($* "-"??_);_(@_)', "$-"),
+    ],
+)
+def test_a_number_is_written_as_its_sheet_shows_it(value: str, code: str, text: str) -> None:
+    assert show_number(value, code, EPOCHS[0]) == text
+
+
+def test_subtitles_say_who_speaks() -> None:
+    cue = "WEBVTT\n\n00:01.000 --> 00:02.000\n<v.loud Mary Roe>Good <b>morning</b>.</v>\n"
+    assert read_body(cue.encode(), suffix=".vtt").text == "Mary Roe: Good morning."
+
+
+def test_an_article_is_known_by_its_journal_too() -> None:
+    front = "<front><article-meta><title-group><article-title>Of X</article-title></title-group>"
+    body = "<body><sec><p>The dose was 10<sup>-4</sup> mol in all arms of it.</p></sec></body>"
+    data = f"<?xml version='1.0'?><article>{front}</article-meta></front>{body}</article>"
+    found = read_body(data.encode(), suffix=".xml")
+    assert found.title == "Of X" and "10⁻⁴ mol" in found.text
