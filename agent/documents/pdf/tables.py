@@ -137,10 +137,9 @@ def _join_wrapped(rows: Sequence[PageLine], columns: Sequence[Span]) -> Iterator
             texts[-1][n] = f"{texts[-1][n]} {text}".strip()
     drops = [0.0, *(a.baseline - b.baseline for a, b in pairwise(rows))]
     whole = [drop for drop, row in zip(drops[1:], texts[1:], strict=True) if row[0]]
-    is_named = 2 * len(whole) >= len(rows) - 1  # most rows have something there
     kept: list[int] = []
     for n, row in enumerate(texts):
-        if kept and not row[0] and whole and is_named and drops[n] < WRAPPED * median(whole):
+        if kept and not row[0] and whole and drops[n] < WRAPPED * median(whole):
             pairs = zip(texts[kept[-1]], row, strict=True)
             texts[kept[-1]] = [" ".join(filter(None, pair)) for pair in pairs]
         else:
