@@ -123,8 +123,8 @@ def read_subtitles(source: Body) -> BodyText:
         elif is_web and not line.strip():
             time = ""
         elif time and line.strip() and not line.strip().isdigit():
-            words = _TAG.sub("", _VOICE.sub(r"\1: ", line)).strip()
+            words = _TAG.sub("", line).strip()
             if words != said:  # the next piece may repeat the last line
-                text.add(words, time)
+                text.add(_TAG.sub("", _VOICE.sub(r"\1: ", line)).strip(), time)
             said = words
     return text.finish()
