@@ -7,7 +7,7 @@ Office MathML (ISO/IEC 29500-1, 22.1), whose elements are alike but for their na
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from agent.documents.formats.xml import Element, attribute, find_first, local_name
 
@@ -23,7 +23,7 @@ _BY_POSITION = {
     **dict.fromkeys(("msub", "sSub", "munder", "limLow"), "_"),
     **dict.fromkeys(("msubsup", "sSubSup", "munderover"), "_^"),
 }
-_JOINTS = {"mtable": "; ", "m": "; ", "func": " "}
+_JOINTS = {"mtable": "; ", "m": "; ", "eqArr": "; ", "func": " "}
 _BLANKS = re.compile(r"\s+")
 _UNSEEN = frozenset("annotation annotation-xml".split())
 
@@ -66,20 +66,66 @@ def write_formula(formula: Element) -> str:
         return f"C({', '.join(written)})"
     if signs := _BY_POSITION.get(name):
         return _write_operation(signs, written)
-    if name == "rad":  # its degree comes first
-        written.reverse()
-    if name in ("msqrt", "mroot", "rad"):
-        degree = written[1:] if name != "msqrt" else []
-        inner = written[0] if degree and written else "".join(written)
-        return f"{raise_text(degree[0]) if degree and degree[0] else ''}√{_enclose(inner)}"
-    if name == "nary":
-        sign = attribute(find_first(formula, "chr"), "val") or "∫"
-        return f"{sign}{_write_operation('_^', ['', *written[:2]])} {''.join(written[2:])}"
-    if name in ("d", "mfenced"):
-        return f"({', '.join(written)})"
-    if name in ("mtr", "mr"):
-        return ", ".join(written)
+    if write := _WRITERS.get(name):
+        return write(formula, written)
     return _JOINTS.get(name, "").join(written)
+
+
+def _write_root(formula: Element, written: list[str]) -> str:
+    if local_name(formula) == "rad":  # its degree comes first
+        written.reverse()
+    degree = written[1:] if local_name(formula) != "msqrt" else []
+    inner = written[0] if degree and written else "".join(written)
+    return f"{raise_text(degree[0]) if degree and degree[0] else ''}√{_enclose(inner)}"
+
+
+def _write_sum(formula: Element, written: list[str]) -> str:
+    sign = _property(formula, "chr", "∫")
+    return f"{sign}{_write_scripts(written[:2])} {''.join(written[2:])}"
+
+
+def _write_fence(formula: Element, written: list[str]) -> str:
+    first = _property(formula, "begChr", formula.get("open", "("))
+    return first + ", ".join(written) + _property(formula, "endChr", formula.get("close", ")"))
+
+
+def _write_scripts_around(formula: Element, written: list[str]) -> str:
+    names = [local_name(part) for part in formula if local_name(part)]
+    end = names.index("mprescripts") if "mprescripts" in names else len(names)
+    return _write_scripts(written[end + 1 :]) + _write_scripts(written[1:end], *written[:1])
+
+
+def _write_accent(formula: Element, written: list[str]) -> str:
+    return "".join(written) + _property(formula, "chr", "\u0302")
+
+
+def _write_bar(formula: Element, written: list[str]) -> str:
+    """A line above or below each sign."""
+    line = "\u0305" if _property(formula, "pos", "bot") == "top" else "\u0332"
+    return "".join(char + line for char in "".join(written))
+
+
+_WRITERS: dict[str, Callable[[Element, list[str]], str]] = {
+    **dict.fromkeys(("msqrt", "mroot", "rad"), _write_root),
+    **dict.fromkeys(("d", "mfenced"), _write_fence),
+    **dict.fromkeys(("mtr", "mr"), lambda _, written: ", ".join(written)),
+    "nary": _write_sum,
+    "sPre": lambda _, written: _write_scripts(written[:2]) + "".join(written[2:]),
+    "mmultiscripts": _write_scripts_around,
+    "acc": _write_accent,
+    "bar": _write_bar,
+}
+
+
+def _property(formula: Element, name: str, otherwise: str) -> str:
+    """A property of an element of Office MathML, which may be empty."""
+    found = formula.find(f"./{{*}}{local_name(formula)}Pr/{{*}}{name}")
+    return otherwise if found is None else attribute(found, "val")
+
+
+def _write_scripts(parts: Sequence[str], base: str = "") -> str:
+    """A base with pairs of what is below and above it."""
+    return _write_operation("_^" * len(parts), [base, *parts])
 
 
 def _is_without_bar(fraction: Element) -> bool:

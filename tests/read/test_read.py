@@ -173,7 +173,7 @@ def test_subtitles_are_read_at_their_times(
         "2\n00:00:03.000 --> 00:00:05.000\nThe pier is old.\nIt was built in 1902.\n"
     )
     found = read(capsys, file)
-    assert found["text"] == "The pier is old.\nIt was built in 1902."
+    assert found["text"] == "Anna: The pier is old.\nIt was built in 1902."
     assert place_of(found, "It was built") == "00:00:03"
 
 

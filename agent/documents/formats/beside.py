@@ -11,6 +11,7 @@ from itertools import islice
 from agent.documents.body_text import Body, PlacedText
 from agent.documents.formats.archive import Archive
 from agent.documents.formats.bundles import MAX_FILES, add_inner
+from agent.documents.formats.number_format import EPOCHS, show_number
 from agent.documents.formats.office import Part
 from agent.documents.formats.table import Row, add_rows
 from agent.documents.formats.xml import Element, attribute, find_all, find_first, to_int
@@ -31,7 +32,8 @@ def add_beside(text: PlacedText, source: Body, archive: Archive) -> None:
     names = sorted(archive.names, key=lambda name: (len(name), name))
     parts = [name for name in names if name.endswith(".xml") and not name.endswith("document.xml")]
     _add_charts(text, archive, [name for name in parts if "/charts/chart" in name])
-    told = [name for name in parts if "/commentAuthors" in name or "/persons/" in name]
+    kinds = ("/commentAuthors", "/persons/", "ppt/authors")
+    told = [name for name in parts if any(kind in name for kind in kinds)]
     people = {attribute(x, "id"): x for name in told for x in _read_people(archive, name)}
     for name in parts:
         if "omment" in name and not name.startswith("word/"):
@@ -61,7 +63,10 @@ def _add_documents(text: PlacedText, source: Body, archive: Archive, names: Sequ
 def _add_object(text: PlacedText, archive: Archive, name: str) -> None:
     """Add what an object of OpenDocument shows: the values of a chart, a sheet."""
     place = name.partition("/")[0].lower()
-    for block in Part(archive, name).read_blocks():
+    part = Part(archive, name)
+    if (chart := find_first(part.root, "chart")) is not None:
+        text.add(_words(chart.find("./{*}title"), "p"), place)
+    for block in part.read_blocks():
         text.add_block(block, place)
 
 
@@ -79,20 +84,34 @@ def _add_charts(text: PlacedText, archive: Archive, names: Sequence[str]) -> Non
 def _read_points(chart: Element | None) -> Iterator[Row]:
     """The values of all series, a row for each category, below the names of the series."""
     series = list(find_all(chart, "ser"))
-    columns = [_points(one, "val", "yVal") for one in series]
-    labels = next(filter(None, (_points(one, "cat", "xVal") for one in series)), {})
+    is_1904 = attribute(find_first(chart, "date1904"), "val") in ("1", "true")
+    columns = [_points(one, "val", "yVal", is_1904=is_1904) for one in series]
+    names = (_points(one, "cat", "xVal", is_1904=is_1904) for one in series)
+    labels = next(filter(None, names), {})
     yield 1, ["", *(_words(find_first(one, "tx"), "v") for one in series)]
     for n in sorted({n for column in columns for n in column}):
         yield n + 2, [labels.get(n, ""), *(column.get(n, "") for column in columns)]
 
 
-def _points(series: Element, *names: str) -> dict[int, str]:
-    """The points of a series, by their number."""
-    for name in names:
-        if (found := find_first(series, name)) is not None:
-            points = islice(find_all(found, "pt"), MAX_POINTS)
-            return {to_int(attribute(one, "idx"), 0): _words(one, "v") for one in points}
-    return {}
+def _points(series: Element, *names: str, is_1904: bool) -> dict[int, str]:
+    """The points of a series as they are shown, by their number.
+
+    A category may have several levels, the last one first: the upper ones go on until the next.
+    """
+    found = next((one for name in names for one in find_all(series, name)), None)
+    code = "".join(one.text or "" for one in find_all(found, "formatCode"))
+    points: dict[int, str] = {}
+    for level in list(find_all(found, "lvl")) or [found]:
+        given = {
+            to_int(attribute(one, "idx"), 0): _words(one, "v")
+            for one in islice(find_all(level, "pt"), MAX_POINTS)
+        }
+        above = ""
+        for n in sorted(points or given):
+            above = given.get(n, above)
+            points[n] = f"{above}, {points[n]}" if n in points else above
+    epoch = EPOCHS[is_1904]
+    return {n: show_number(one, code, epoch) if code else one for n, one in points.items()}
 
 
 def _read_people(archive: Archive, name: str) -> Iterator[Element]:
@@ -103,10 +122,11 @@ def _read_people(archive: Archive, name: str) -> Iterator[Element]:
 def _add_comments(text: PlacedText, part: Element | None, people: Mapping[str, Element]) -> None:
     """Add the comments of a sheet or a slide, with who wrote each, and its cell if any."""
     listed = {str(n): one.text or "" for n, one in enumerate(find_all(part, "author"))}
-    for kind in ("comment", "cm", "threadedComment"):
+    for kind in ("comment", "cm", "threadedComment", "reply"):
         for comment in find_all(part, kind):
             cell = attribute(comment, "ref")
-            words = _words(comment, "t") or _words(comment, "text")
+            body = comment.find("./{*}txBody")  # beside which its replies stand
+            words = _words(comment if body is None else body, "t") or _words(comment, "text")
             own = attribute(comment, "authorId") or attribute(comment, "personId")
             known = people.get(own)
             name = listed.get(own) or attribute(known, "name") or attribute(known, "displayName")

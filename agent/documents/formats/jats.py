@@ -11,6 +11,7 @@ from agent.documents.formats.xml import Element, find_all, find_first, local_nam
 
 #: Elements that say something in another name than those of HTML, and those that say nothing.
 NAMES = {"article-title": "h1", "title": "h2", "sec": "section", "list": "ul", "list-item": "li"}
+NAMES |= dict.fromkeys(("xref", "inline-formula", "ext-link", "named-content", "sc"), "span")
 NAMES |= {"body": "div", "back": "div", "abstract": "div"}
 LEFT_OUT = "ref-list tex-math journal-meta contrib-group permissions".split()
 _NUMBER = re.compile(r"[\W\d_]*")  # of a reference or a note, which would read like a citation
@@ -20,7 +21,8 @@ def is_jats(data: bytes) -> bool:
     """Whether a body is an article in JATS, by its beginning."""
     head = data[:4096].lstrip(b"\xef\xbb\xbf \r\n\t")
     is_xml = head.startswith((b"<?xml", b"<!DOCTYPE article", b"<article "))
-    return is_xml and b"<article" in head and b"article-type=" in head
+    is_named = b"article-type=" in head or b"<front>" in head or b"<journal-meta" in head
+    return is_xml and b"<article" in head and is_named
 
 
 def read_jats(source: Body) -> BodyText:

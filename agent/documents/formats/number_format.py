@@ -5,6 +5,7 @@ Days are written as in ISO 8601, which is the same in all languages; all else as
 
 from __future__ import annotations
 
+import operator as op
 import re
 from datetime import datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
@@ -26,6 +27,8 @@ BUILT_IN = {
     **dict(enumerate(("#,##0", "$#,##0", "#,##0.00", "$#,##0.00", "mm:ss", "[h]:mm:ss"), 41)),
     **{47: "mm:ss.0", 48: "##0.0E+0"},
 }
+#: The days from which a workbook counts, and the one that old programs for the Macintosh made.
+EPOCHS = (datetime(1899, 12, 30), datetime(1904, 1, 1))
 MAX_CODE, MAX_DECIMALS = 255, 15  # characters of a code; digits behind the point
 GENERAL_DIGITS = 10
 _TOKEN = re.compile(r'"[^"]*"?|\\.|_.|\*.|\[[^\]]*\]|General|AM/PM|A/P|.', re.I | re.S)
@@ -33,6 +36,8 @@ _ELAPSED = re.compile(r"\[[hms]+\]", re.I)
 _CURRENCY = re.compile(r"\[\$([^\]-]*)")
 _PATTERN = re.compile(r"[0#?][0#?,]*(?:\.[0#?]*)?,*|\.[0#?]+")
 _FRACTION = re.compile(r"([0#?]*)\s*[0#?]+\s*/\s*([0#?]+|[1-9]\d*)")
+_CONDITION = re.compile(r"(<=|>=|<>|=|<|>)(-?\d+(?:\.\d+)?)")
+_COMPARE = {"<": op.lt, "<=": op.le, "=": op.eq, "<>": op.ne, ">=": op.ge, ">": op.gt}
 _POWER = re.compile(r"E[+-]0+", re.I)
 
 
@@ -41,11 +46,17 @@ class NumberFormat(NamedTuple):
 
     code: str  # quoted literals are taken out, and stand as characters of a private range
     literals: tuple[str, ...] = ()
+    condition: str = ""  # of the numbers that it is for: `>=100`
 
     @property
     def is_date(self) -> bool:
         """Whether it shows days or times."""
         return bool(re.search(r"[ymdhs]", self.code.casefold().replace("general", "")))
+
+    def holds(self, number: Decimal) -> bool:
+        """Whether a number meets the condition."""
+        found = _CONDITION.fullmatch(self.condition)
+        return found is None or _COMPARE[found[1]](number, Decimal(found[2]))
 
 
 def show_number(value: str, code: str, epoch: datetime) -> str:
@@ -55,6 +66,8 @@ def show_number(value: str, code: str, epoch: datetime) -> str:
         sections = parse_code(code[:MAX_CODE])
         is_signed = number < 0 and len(sections) > 1
         chosen = sections[1 if is_signed else 2 if not number and len(sections) > 2 else 0]
+        if any(one.condition for one in sections):
+            chosen = next((one for one in sections if one.holds(number)), sections[-1])
         if chosen.is_date:
             return _show_moment(number, chosen.code, epoch) or value
         shown = _show(abs(number), chosen)
@@ -67,11 +80,11 @@ def show_number(value: str, code: str, epoch: datetime) -> str:
 def parse_code(code: str) -> tuple[NumberFormat, ...]:
     """The sections of a code: of positive numbers, of negative ones, of zero."""
     sections: list[NumberFormat] = []
-    shown, literals = "", list[str]()
+    shown, literals, condition = "", list[str](), ""
     for token in [*_TOKEN.findall(code), ";"]:
         if token == ";":
-            sections.append(NumberFormat(shown, tuple(literals)))
-            shown, literals = "", []
+            sections.append(NumberFormat(shown, tuple(literals), condition))
+            shown, literals, condition = "", [], ""
         elif token[0] in '"\\' or (token[0] == "[" and _CURRENCY.match(token)):
             found = _CURRENCY.match(token)
             literals.append(
@@ -80,6 +93,7 @@ def parse_code(code: str) -> tuple[NumberFormat, ...]:
             shown += chr(0xE000 + len(literals) - 1)
         elif token[0] in "_*" or (token[0] == "[" and not _ELAPSED.fullmatch(token)):
             shown += " " * (token[0] == "_")
+            condition = token[1:-1] if _CONDITION.fullmatch(token[1:-1]) else condition
         else:
             shown += token
     return tuple(sections[:3])
@@ -96,7 +110,9 @@ def _show(number: Decimal, form: NumberFormat) -> str:
     elif found := _PATTERN.search(code):
         power = _POWER.match(code, found.end())
         told = _show_digits(number, found[0], has_power=bool(power))
-        code = code[: found.start()] + told + code[(power or found).end() :]
+        rest = code[(power or found).end() :]
+        is_parted = re.search(r"[0#?]", rest)
+        code = _part_digits(number, code) if is_parted else code[: found.start()] + told + rest
     for n, literal in enumerate(form.literals):
         code = code.replace(chr(0xE000 + n), literal)
     return " ".join(code.split())
@@ -120,7 +136,19 @@ def _show_digits(number: Decimal, pattern: str, *, has_power: bool) -> str:
     digits, _, decimals = shown.partition(".")
     least = len(rest.rstrip("#"))
     decimals = decimals[:least] + decimals[least:].rstrip("0")
+    digits = digits if whole.strip("?,") or digits != "0" else ""  # room for digits alone
     return digits.zfill(whole.count("0")) + ("." + decimals if decimals else "")
+
+
+def _part_digits(number: Decimal, code: str) -> str:
+    """A whole number with signs between its digits: `(555) 123-4567`, `12,34,567`."""
+    digits = list(f"{number.quantize(Decimal(1), ROUND_HALF_UP):f}")
+    first = min(code.find(one) for one in "0#?" if one in code)
+    shown = [
+        (digits.pop() if digits else "0" * (char == "0")) if char in "0#?" else char
+        for char in reversed(code[first:])
+    ]
+    return code[:first] + "".join([*digits, *reversed(shown)])
 
 
 def _show_fraction(number: Decimal, form: re.Match[str]) -> str:
@@ -140,7 +168,7 @@ def _show_moment(number: Decimal, code: str, epoch: datetime) -> str:
     plain = code.casefold()
     seconds = float(number) * 86400
     if found := _ELAPSED.search(plain):
-        return _show_elapsed(round(seconds), found[0][1])
+        return _show_elapsed(round(seconds), found[0][1], plain[found.end() :])
     try:
         moment = epoch + timedelta(seconds=round(seconds))
     except OverflowError:
@@ -156,10 +184,9 @@ def _show_moment(number: Decimal, code: str, epoch: datetime) -> str:
     return " ".join([moment.strftime(day)] * has_day + [shown] * has_time)
 
 
-def _show_elapsed(seconds: int, unit: str) -> str:
+def _show_elapsed(seconds: int, unit: str, rest: str) -> str:
+    """So many hours, minutes or seconds, then the smaller units that the format names."""
     minutes, second = divmod(seconds, 60)
-    if unit == "s":
-        return str(seconds)
-    if unit == "m":
-        return f"{minutes}:{second:02}"
-    return f"{minutes // 60}:{minutes % 60:02}:{second:02}"
+    first = {"h": minutes // 60, "m": minutes, "s": seconds}[unit]
+    others = ((unit == "h" and "m" in rest, minutes % 60), (unit != "s" and "s" in rest, second))
+    return ":".join([str(first), *(f"{value:02}" for is_shown, value in others if is_shown)])

@@ -54,7 +54,8 @@ class Numbering:
         if level not in levels:
             return ""
         counts = self._counts[self._same.get(name, name)]
-        counts[level] = counts[level] + 1 if counts[level] else levels[level].start
+        given = to_int(attribute(paragraph.getparent(), "start-value"), 0)  # of OpenDocument
+        counts[level] = given or (counts[level] + 1 if counts[level] else levels[level].start)
         counts[level + 1 :] = [0] * (MAX_LEVELS - level - 1)
 
         def write(match: re.Match[str]) -> str:
@@ -144,6 +145,33 @@ class Numbering:
                     )
 
 
+class ShapeNumbers:
+    """Counts the lines of shapes that are numbered: ISO/IEC 29500-1, 21.1.2.4.1."""
+
+    def __init__(self) -> None:
+        self._last: dict[int, tuple[Element, str, int]] = {}  # shape, kind and number, by level
+
+    def number(self, line: Element) -> str:
+        """The number of a line as it is shown; "" for none. Each is asked for once."""
+        found = _OF_SHAPE.fullmatch(attribute(bullet := line.find("./{*}pPr/{*}buAutoNum"), "type"))
+        if find_first(line, "t") is None:  # an empty line is not counted
+            return ""
+        level, shape = to_int(attribute(line.find("./{*}pPr"), "lvl"), 0), line.getparent()
+        above = self._last.get(level)
+        self._last = {n: one for n, one in self._last.items() if n < level}
+        if not found:
+            return ""
+        number = to_int(attribute(bullet, "startAt"), 1)
+        if above and above[0] is shape and above[1] == found[0]:
+            number = above[2] + 1
+        self._last[level] = shape, found[0], number
+        way = {"Lc": "lower", "Uc": "upper"}.get(found[2], "") + found[1].capitalize()
+        way = way.replace("Alpha", "Letter")
+        return _SHAPE_FORMS[found[3]].format(write_number(number, way))
+
+
+_OF_SHAPE = re.compile(r"(arabic|alpha|roman)(Lc|Uc|)(Period|ParenR|ParenBoth|Plain)")
+_SHAPE_FORMS = {"Period": "{}.", "ParenR": "{})", "ParenBoth": "({})", "Plain": "{}"}
 _OF_LEVEL = ("numFmt", "lvlText", "start", "pStyle")
 
 

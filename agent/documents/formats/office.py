@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from posixpath import dirname
 
 from agent.documents.blocks import LINE, RAISED, BlockBuilder, TextBlock
 from agent.documents.body_text import PlacedText, normalize_title
-from agent.documents.formats.archive import Archive
-from agent.documents.formats.numbering import Numbering
+from agent.documents.formats.archive import Archive, resolve_part
+from agent.documents.formats.numbering import Numbering, ShapeNumbers
 from agent.documents.formats.table import TableCell, format_table
 from agent.documents.formats.xml import Element, attribute, find_all, find_first, local_name, to_int
 from agent.documents.formulas import lower_text, raise_text, write_formula
@@ -32,14 +34,23 @@ _SAME = {
 _SKIPPED = frozenset(
     "del moveFrom delText delInstrText rPr pPr sectPr rubyBase tracked-changes forms "
     "event-listeners settings desc title annotation-end sequence-decls variable-decls "
-    "user-field-decls".split()
+    "user-field-decls page-number".split()
 )
 _CHARACTERS = {"tab": "\t", "br": "\n", "cr": "\n", "s": " ", "noBreakHyphen": "-"}
 #: What may stand between a table and its rows, or a row and its cells.
 _AROUND = "sdt sdtContent customXml ins table-header-rows table-rows table-row-group".split()
 #: Shapes of a slide that repeat what stands elsewhere.
 _REPEATED = frozenset("sldNum dt hdr ftr sldImg".split())
-_NOTES = ("footnoteReference", "endnoteReference", "note", "annotation")
+_NOTES = ("footnoteReference", "endnoteReference", "note")
+#: What signs of fonts of signs are, by the last two digits of their codes.
+_SIGNS = {
+    "Symbol": {
+        **dict(zip(range(0x41, 0x5B), "ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ", strict=True)),
+        **dict(zip(range(0x61, 0x7B), "αβχδεφγηιϕκλμνοπθρστυϖωξψζ", strict=True)),
+        **dict(zip(b"\xa3\xa5\xae\xb0\xb1\xb3\xb4\xb7\xb9\xbb\xd6", "≤∞→°±≥×•≠≈√", strict=True)),
+    },
+    "Wingdings": dict(zip(b"\x6f\x78\xa8\xe0\xfb\xfc\xfd\xfe", "☐☒☐→✗✓☒☑", strict=True)),
+}
 _LINKED_FIELD = re.compile(r"HYPERLINK\s+\"([^\"]+)\"")
 #: How a text is written above the line, and below it.
 _SCRIPTS = {"super": raise_text, "sub": lower_text}
@@ -84,6 +95,7 @@ class Part:
         out.
         """
         self.root = archive.read_xml(name)
+        self._archive = archive
         self.own_notes: list[TextBlock] = []  # in OpenDocument they stand in the text
         self._is_open = name.rpartition("/")[2] in (OPEN_CONTENT, OPEN_STYLES)
         self._targets = {key: target for key, (_, target) in archive.relations(name).items()}
@@ -92,7 +104,9 @@ class Part:
         self._counts: Counter[str] = Counter()  # of the items of each list
         self._is_report = is_report
         self._numbering = None if is_report else numbering
-        self._scripts = self._read_scripts() if self._is_open else {}
+        styles = archive.read_xml(resolve_part(dirname(name), OPEN_STYLES))
+        self._scripts = _read_scripts(styles) | _read_scripts(self.root)
+        self._shape_numbers = ShapeNumbers()
         self._field = ""  # the address of a field whose result is being read,
         self._field_start = 0  # and where that begins
         self._readers: dict[str, Callable[[Element, BlockBuilder], None]] = {
@@ -101,6 +115,8 @@ class Part:
             "hyperlink": self._add_link,
             "r": self._add_run,
             "span": self._add_run,
+            "object": self._add_object,
+            "sym": lambda sign, to: to.add(read_sign(sign)),
             "oMath": lambda formula, to: to.add(write_formula(formula)),
             **dict.fromkeys(("instrText", "fldChar"), self._read_field),
             **dict.fromkeys(_NOTES, self._refer),
@@ -187,6 +203,8 @@ class Part:
             elif _name_of(part) == "tbl":
                 builder.add("\n".join(self._read_table(part)))
             else:
+                number = (self._numbering or self._shape_numbers).number(part)
+                builder.add(f"{number} " if number and "".join(part.itertext()).strip() else "")
                 self._add_content(part, builder)
 
     def _add_content(self, element: Element, builder: BlockBuilder) -> None:
@@ -205,7 +223,8 @@ class Part:
     def _add_run(self, run: Element, builder: BlockBuilder) -> None:
         """A piece of text in one style, which may be raised or lowered."""
         start = builder.length
-        script = self._scripts.get(attribute(run, "style-name")) or _script_of(run)
+        style = attribute(run, "style-name") or child_value(run, "rPr/rStyle")
+        script = _script_of(run) or self._scripts.get(style)
         if _is_hidden(run):
             pass
         elif script and not self._is_report and not self._refers(run):
@@ -222,13 +241,14 @@ class Part:
         """Whether a run holds a note, whose link would be lost."""
         return any(find_first(run, name) is not None for name in _NOTES)
 
-    def _read_scripts(self) -> dict[str, str]:
-        """The styles of OpenDocument that raise or lower text: `super` and `sub`."""
-        found: dict[str, str] = {}
-        for style in find_all(self.root, "text-properties"):
-            position = attribute(style, "text-position").split(" ")[0]
-            found[attribute(style.getparent(), "name")] = _shift_of(position)
-        return found
+    def _add_object(self, element: Element, builder: BlockBuilder) -> None:
+        """A formula of OpenDocument, which is an object of its own; else what an object shows."""
+        name = attribute(element, "href").removeprefix("./")
+        root = self._archive.read_xml(f"{name}/{OPEN_CONTENT}") if self._is_open else None
+        if root is not None and local_name(root) == "math":
+            builder.add(write_formula(root))
+        else:
+            self._add_content(element, builder)
 
     def _add_box(self, box: Element, builder: BlockBuilder) -> None:
         builder.separate("\n")
@@ -261,6 +281,25 @@ class Part:
         url = note.links[0].url if note and note.links else "#" + "".join(key)
         text = note.text[:_LONGEST_NOTE] if note else ""
         builder.link(builder.length, url, text, is_note=True)
+
+
+def read_sign(sign: Element) -> str:
+    """A sign of a font of signs; "" for one that is not known."""
+    with suppress(ValueError):
+        code = int(attribute(sign, "char")[-2:], 16)
+        return _SIGNS.get(attribute(sign, "font"), {}).get(code, "")
+    return ""
+
+
+def _read_scripts(root: Element | None) -> dict[str, str]:
+    """The styles that raise or lower text: `super` and `sub`."""
+    found: dict[str, str] = {}
+    for style in find_all(root, "text-properties"):  # of OpenDocument
+        position = attribute(style, "text-position").split(" ")[0]
+        found[attribute(style.getparent(), "name")] = _shift_of(position)
+    for style in find_all(root, "style"):
+        found.setdefault(attribute(style, "styleId"), _script_of(style))
+    return found
 
 
 def _script_of(run: Element) -> str:

@@ -34,6 +34,7 @@ def read_open_document(source: Body) -> BodyText:
     body = find_first(part.root, "body")
     if body is None or not len(body):
         raise UnreadablePage("it is damaged: it has no content", "invalid")
+    comments = list(_take_comments(part))
     meta = archive.read_xml("meta.xml")
     text = PlacedText(source, *read_properties(meta, "title", "date", "creation-date"))
     kind = local_name(body[0])
@@ -45,6 +46,8 @@ def read_open_document(source: Body) -> BodyText:
         add_sections(text, part.read_blocks())
     for n, note in enumerate(part.own_notes, 1):
         text.add_block(note, f"note {n}")
+    for n, comment in enumerate(comments, 1):
+        text.add(comment, f"comment {n}")
     for block in {block.text: block for block in _read_margins(archive)}.values():
         text.add_block(block, "header or footer")
     for name in ("header-decl", "footer-decl"):  # of slides
@@ -56,13 +59,30 @@ def read_open_document(source: Body) -> BodyText:
     return text.finish()
 
 
+def _take_comments(part: Part) -> Iterator[str]:
+    """The comments, with who wrote each; they are taken out of the text."""
+    for comment in list(find_all(part.root, "annotation")):
+        author, block = find_first(comment, "creator"), part.read_note(comment)
+        name = "" if author is None else "".join(author.itertext())
+        yield ": ".join(filter(None, (name, block.text if block else "")))
+        comment.clear(keep_tail=True)
+
+
+def _hidden_styles(part: Part, kind: str, name: str, value: str) -> set[str]:
+    """The styles that hide a sheet or a slide."""
+    found = (one for one in find_all(part.root, kind) if attribute(one, name) == value)
+    return {attribute(one.getparent(), "name") for one in found}
+
+
 def _read_margins(archive: Archive) -> Iterator[TextBlock]:
     """What stands on each page or slide, by its master: heads and feet."""
     styles = Part(archive, OPEN_STYLES)
     for master in find_all(styles.root, "master-page"):
         for notes in find_all(master, "notes"):
             notes.clear()
-        parts = [*master.iterchildren("{*}frame", "{*}custom-shape"), *_margins(master)]
+        shapes = master.iterchildren("{*}frame", "{*}custom-shape")
+        shown = (one for one in shapes if attribute(one, "class") in ("", "header", "footer"))
+        parts = [*shown, *_margins(master)]
         yield from filter(None, map(styles.read_note, parts))
 
 
@@ -76,11 +96,7 @@ def _margins(master: Element) -> Iterator[Element]:
 
 def _sheets(part: Part, body: Element) -> Iterator[Sheet]:
     """The names and rows of the sheets, those that are hidden by their style too."""
-    hidden = {
-        attribute(properties.getparent(), "name")
-        for properties in find_all(part.root, "table-properties")
-        if attribute(properties, "display") == "false"
-    }
+    hidden = _hidden_styles(part, "table-properties", "display", "false")
     for sheet in body.iterchildren("{*}table"):
         mark = HIDDEN if attribute(sheet, "style-name") in hidden else ""
         yield attribute(sheet, "name") + mark, _rows(sheet, part)
@@ -130,10 +146,12 @@ def _cells(row: Element, part: Part) -> list[TableCell]:
 
 def _add_slides(text: PlacedText, part: Part, body: Element) -> None:
     """The text of each slide, then its notes."""
+    hidden = _hidden_styles(part, "drawing-page-properties", "visibility", "hidden")
     for number, page in enumerate(body.iterchildren("{*}page"), 1):
+        mark = HIDDEN if attribute(page, "style-name") in hidden else ""
         notes = page.find("./{*}notes")
         if notes is not None:
             page.remove(notes)
-        add_slide(text, part.read_note(page), number)
+        add_slide(text, part.read_note(page), number, mark)
         if notes is not None:
             text.add_block(part.read_note(notes), f"notes of slide {number}")

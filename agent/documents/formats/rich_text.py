@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from agent.documents.body_text import TEXT, Body, BodyText, PlacedText, UnreadablePage
-from agent.documents.formats.table import format_lines
+from agent.documents.formats.table import TableCell, format_table, join_cells
+from agent.documents.formats.xml import to_int
+from agent.documents.formulas import lower_text, raise_text
 
 MAX_GROUPS = 1000  # in groups
+NEAR = 30  # twentieths of a point by which the edges of one column may differ
+_CELL, _ROW = "\x01", "\x02"  # what ends a cell, and a row, whose form follows
 #: A control word with its number, a control symbol, a hexadecimal character, a brace, or text.
 _TOKEN = re.compile(
     r"\\(?:(?P<word>[a-zA-Z]{1,32})(?P<number>-?\d{1,10})?[ ]?|'(?P<hex>[0-9a-fA-F]{2})"
@@ -24,15 +30,19 @@ _DESTINATIONS = frozenset(
 )
 _MARGINS = frozenset("header headerl headerr headerf footer footerl footerr footerf".split())
 _WORDS = {
-    **dict.fromkeys(("par", "line", "sect", "page", "row", "nestrow"), "\n"),
-    **dict.fromkeys(("cell", "nestcell"), " | "),
+    **dict.fromkeys(("par", "line", "sect", "page", "nestrow"), "\n"),
+    **{"cell": _CELL, "nestcell": " | "},
     **dict.fromkeys(("emspace", "enspace", "tab"), " "),
     **dict(zip("emdash endash bullet".split(), "—–•", strict=True)),
     **dict(zip("lquote rquote ldblquote rdblquote".split(), "‘’“”", strict=True)),
 }
+_IN_ROW = {"par": " ", "line": " ", "nestrow": "; "}
 #: Words that say how what follows is written.
-_STYLE = frozenset("u uc ansicpg f fcharset v plain".split())
-_ROW_ENDS = frozenset(("row", "sect", "page"))
+_STYLE = frozenset("u uc ansicpg f fcharset v plain super sub up dn nosupersub".split())
+_SCRIPTS = {"super": raise_text, "up": raise_text, "sub": lower_text, "dn": lower_text}
+#: What a cell is of one that goes over several columns or rows; of a row, that it is a head.
+_OF_ROW = {"clmrg": "<", "clvmrg": "^", "trhdr": "h"}
+_ROW_ENDS = frozenset(("sect", "page"))
 _SYMBOLS = {"~": " ", "_": "-", "\n": "\n", "\r": "\n", "\\": "\\", "{": "{", "}": "}"}
 #: Code pages of character sets of fonts: 1.9.1, `\fcharset`.
 _CHARSETS = {
@@ -49,19 +59,24 @@ class _Group:
     is_skipped: bool = False
     is_hidden: bool = False
     is_title: bool = False
-    is_margin: bool = False
+    place: str = ""  # beside the text
     is_font_table: bool = False
     after_unicode: int = 1  # characters behind `\u` that say the same to older programs
     encoding: str = "cp1252"
+    script: str = ""  # the word that raises or lowers what follows
+
+
+MARGIN, COMMENT = "header or footer", "comment"
 
 
 class _Reader:
     """Reads the tokens one after the other."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_report: bool = False) -> None:
         self.title: list[str] = []
-        self.pieces: list[str] = []
-        self.margins: list[str] = []  # heads and feet
+        self.pieces: dict[str, list[str]] = {"": [], MARGIN: [], COMMENT: []}
+        self._is_report = is_report  # where raised numbers are marks
+        self._row: list[str] = []  # the form of the row: what it is, and the edges of its cells
         self.pictures = self.objects = 0  # that are not read
         self._bytes = bytearray()  # hexadecimal characters in a row: one letter may take two
         self._group = _Group()
@@ -91,7 +106,7 @@ class _Reader:
                 begins = text[max(0, match.start() - 2) : match.start()].rstrip()[-1:] == "{"
                 self._group.is_skipped |= begins
             else:
-                self._put(match["text"] or _SYMBOLS.get(match["symbol"] or "", ""))
+                self._say(match["text"] or _SYMBOLS.get(match["symbol"] or "", ""))
         self._flush()
 
     def _enter(self) -> None:
@@ -109,29 +124,47 @@ class _Reader:
         self.pictures += word == "shppict" or (word == "pict" and not self._group.is_skipped)
         self.objects += word == "objdata"
         if word in _MARGINS:
-            self._group.is_margin = True
+            self._group.place = MARGIN
         elif word in _DESTINATIONS:
             self._group.is_skipped = True
             self._group.is_font_table = word == "fonttbl"
         elif word == "title" and self._group.is_skipped:
             self._group.is_title = True
-        elif word in ("footnote", "annotation", "shptxt", "shpinst", "fldrslt", "nesttableprops"):
+        elif word in ("footnote", "shptxt", "shpinst", "fldrslt", "nesttableprops"):
             self._group.is_skipped = word == "nesttableprops"
             self._put(" ")
         elif word in _STYLE:
             self._set_style(word, number)
-        elif word == "par" and self._is_in_row:
-            self._put(" ")
+        elif word in ("atnauthor", "annotation"):
+            self._group.is_skipped, self._group.place, self._group.script = False, COMMENT, ""
+            self._put("\n" if word == "atnauthor" else ": ")
+        elif word in ("trowd", "cellx", *_OF_ROW):
+            self._shape_row(word, number)
+        elif word == "row":
+            self._put(f"{_ROW}{' '.join(self._row)}\n")
+            self._is_in_row = False
         else:
-            self._is_in_row = word == "trowd" or (self._is_in_row and word not in _ROW_ENDS)
-            self._put(_WORDS.get(word, ""))
+            self._is_in_row |= word == "intbl"
+            self._is_in_row &= word not in _ROW_ENDS
+            self._put((self._is_in_row and _IN_ROW.get(word)) or _WORDS.get(word, ""))
+
+    def _shape_row(self, word: str, number: str | None) -> None:
+        """Note of which form the cells of a row are."""
+        self._is_in_row = True
+        if word == "trowd":
+            self._row = [""]
+        elif word == "cellx":
+            self._row[-1] += number or ""
+            self._row.append("")
+        elif self._row:
+            self._row[-1] += _OF_ROW[word]
 
     def _set_style(self, word: str, given: str | None) -> None:
         """Obey a word of `_STYLE`."""
         group, number = self._group, int(given or 0)
         match word:
             case "u":
-                self._put(chr(number % 0x10000))
+                self._say(chr(number % 0x10000))
                 self._to_skip = group.after_unicode
             case "uc":
                 group.after_unicode = min(int(given or 1), 10)
@@ -146,7 +179,9 @@ class _Reader:
             case "v":
                 group.is_hidden = given != "0"
             case "plain":
-                group.is_hidden, group.encoding = False, self._page
+                group.is_hidden, group.encoding, group.script = False, self._page, ""
+            case "super" | "sub" | "up" | "dn" | "nosupersub":
+                group.script = "" if given == "0" or self._is_report else word
 
     def _put_byte(self, code: int) -> None:
         if self._to_skip:
@@ -158,7 +193,12 @@ class _Reader:
         if self._bytes:
             text = self._bytes.decode(self._group.encoding, "replace")
             self._bytes.clear()
-            self._put(text)
+            self._say(text)
+
+    def _say(self, text: str) -> None:
+        """Put words, raised or lowered as they are shown."""
+        write = _SCRIPTS.get(self._group.script)
+        self._put(write(text) if write else text)
 
     def _put(self, text: str) -> None:
         skipped = min(self._to_skip, len(text))
@@ -167,7 +207,7 @@ class _Reader:
         if self._group.is_title:
             self.title.append(text)
         elif not (self._group.is_skipped or self._group.is_hidden):
-            (self.margins if self._group.is_margin else self.pieces).append(text)
+            self.pieces[self._group.place].append(text)
 
 
 def _known_encoding(name: str) -> str:
@@ -179,12 +219,12 @@ def _known_encoding(name: str) -> str:
 
 def read_rich_text(source: Body) -> BodyText:
     """The text, one line a paragraph or table row."""
-    reader = _Reader()
+    reader = _Reader(is_report=source.is_report)
     reader.read(source.data.decode("latin-1"))
     text = PlacedText(source, "".join(reader.title))
-    lines = _lines("".join(reader.pieces))
-    text.add("\n".join(lines if source.is_report else format_lines(lines)))
-    text.add("\n".join(dict.fromkeys(_lines("".join(reader.margins)))), "header or footer")
+    for place, pieces in reader.pieces.items():
+        lines = _read_tables(_lines("".join(pieces)), is_report=source.is_report)
+        text.add("\n".join(dict.fromkeys(lines) if place == MARGIN else lines), place)
     text.lose("pictures", reader.pictures, "only text is read")
     text.lose("embedded documents", reader.objects, "save them as files of their own")
     if reader.outer:
@@ -196,4 +236,44 @@ def _lines(text: str) -> Iterator[str]:
     """The lines; halves of a letter that was written as two numbers are joined."""
     whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     for line in whole.split("\n"):
-        yield line.strip().removesuffix("|").rstrip()
+        yield line.lstrip(": ").strip() if line.startswith(": ") else line.strip()
+
+
+def _read_tables(lines: Iterable[str], *, is_report: bool) -> Iterator[str]:
+    """The lines of a text, with the rows of each table read as one."""
+    for is_table, group in groupby(lines, lambda line: _ROW in line):
+        if not is_table:
+            yield from group
+            continue
+        rows = [line.split(_ROW)[:2] for line in group]
+        texts = [cells.split(_CELL)[:-1] for cells, _ in rows]
+        if is_report:
+            yield from map(join_cells, texts)
+        else:
+            yield from format_table(_place_cells(texts, [form.split(" ") for _, form in rows]))[0]
+
+
+def _place_cells(
+    texts: Sequence[Sequence[str]], forms: Sequence[Sequence[str]]
+) -> Iterator[list[TableCell]]:
+    """The cells of the rows of a table, each over the columns between its edges."""
+    edges: list[int] = []
+    for edge in sorted({_edge_of(one) for form in forms for one in form}):
+        edges += [edge] if not edges or edge - edges[-1] > NEAR else []
+    for row, form in zip(texts, forms, strict=True):
+        cells: list[TableCell] = []
+        start = bisect_right(edges, 0)
+        for n, text in enumerate(row):
+            told = form[n] if n < len(form) else ""
+            end = bisect_right(edges, _edge_of(told)) if told else start + 1
+            if "<" in told and cells:
+                cells[-1] = cells[-1]._replace(columns=cells[-1].columns + end - start)
+            else:
+                is_head = form[0].startswith("h")
+                cells.append(TableCell(text.strip(), end - start, 0 if "^" in told else 1, is_head))
+            start = end
+        yield cells
+
+
+def _edge_of(cell: str) -> int:
+    return to_int(cell.lstrip("h<^"), 0)

@@ -15,9 +15,10 @@ from typing import NamedTuple
 from agent.documents.body_text import Body, BodyText, PlacedText
 from agent.documents.formats.archive import Archive, core_properties, main_part
 from agent.documents.formats.beside import add_beside
-from agent.documents.formats.number_format import BUILT_IN, show_number
+from agent.documents.formats.number_format import BUILT_IN, EPOCHS, show_number
 from agent.documents.formats.table import HIDDEN, MAX_COLUMNS, Row, Sheet, add_sheets
 from agent.documents.formats.xml import Element, attribute, find_all, find_first, local_name, to_int
+from agent.documents.formulas import lower_text, raise_text
 
 MAX_SHARED_CHARS = 20_000_000  # of the texts that the cells share
 #: Bytes of a sheet in which cells over several places are looked for, and how many places.
@@ -75,8 +76,7 @@ def _sheets(archive: Archive, part: str, book: _Workbook) -> Iterator[Sheet]:
 def _read_workbook(archive: Archive, part: str) -> _Workbook:
     names = dict(archive.relations(part).values())  # one part of each kind that is looked up
     settings = find_first(archive.read_xml(part), "workbookPr")
-    is_1904 = attribute(settings, "date1904") in ("1", "true")
-    epoch = datetime(1904, 1, 1) if is_1904 else datetime(1899, 12, 30)
+    epoch = EPOCHS[attribute(settings, "date1904") in ("1", "true")]
     texts = list(_shared_texts(archive, names.get("sharedStrings", "")))
     return _Workbook(texts, _formats(archive.read_xml(names.get("styles", ""))), epoch, [], {})
 
@@ -91,7 +91,14 @@ def _shared_texts(archive: Archive, part: str) -> Iterator[str]:
 def _rich_text(element: Element) -> str:
     """The text of all runs, without the readings above Japanese."""
     runs = (text for text in find_all(element, "t") if local_name(text.getparent()) != "rPh")
-    return "".join(text.text or "" for text in runs)
+    return "".join(_raise(text.text or "", text.getparent()) for text in runs)
+
+
+def _raise(text: str, run: Element) -> str:
+    """A text, raised or lowered where its font is."""
+    aligned = attribute(run.find("./{*}rPr/{*}vertAlign"), "val")
+    change = {"superscript": raise_text, "subscript": lower_text}.get(aligned)
+    return change(text) if change else text
 
 
 def _formats(styles: Element | None) -> Sequence[str]:

@@ -14,6 +14,7 @@ from agent.documents.sniff import decode, detect_kind
 
 MAX_DEPTH = 50  # of values in values; what is deeper is written as JSON
 _TAG = re.compile(r"<[^<>]{0,100}>|\{\\[^{}]{0,100}\}")
+_VOICE = re.compile(r"<v(?:\.[\w.]{1,50})? ([^<>]{1,100})>")  # who speaks
 MAX_ROW = 500  # characters of a record that is one line
 
 
@@ -124,6 +125,6 @@ def read_subtitles(source: Body) -> BodyText:
         elif time and line.strip() and not line.strip().isdigit():
             words = _TAG.sub("", line).strip()
             if words != said:  # the next piece may repeat the last line
-                text.add(words, time)
+                text.add(_TAG.sub("", _VOICE.sub(r"\1: ", line)).strip(), time)
             said = words
     return text.finish()

@@ -16,7 +16,13 @@ from agent.documents.formats.archive import (
 from agent.documents.formats.beside import add_beside
 from agent.documents.formats.bundles import add_inner
 from agent.documents.formats.numbering import Numbering
-from agent.documents.formats.office import ROW_LEVEL, Part, add_sections, child_value
+from agent.documents.formats.office import (
+    ROW_LEVEL,
+    Part,
+    add_sections,
+    child_value,
+    read_sign,
+)
 from agent.documents.formats.xml import attribute, find_all, find_first, to_int
 
 #: Kinds of the parts beside the text, and what one entry of them is called.
@@ -53,6 +59,8 @@ def read_word(source: Body) -> BodyText:
             add_inner(text, source, name, archive.read(name), place="inserted document")
     for name, (what, why) in _NOT_SHOWN.items():
         text.lose(what, sum(1 for _ in find_all(body.root, name)), why)
+    signs = sum(not read_sign(one) for one in find_all(body.root, "sym"))
+    text.lose("signs", signs, "their font is not known")
     add_beside(text, source, archive)
     return text.finish()
 

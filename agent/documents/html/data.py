@@ -22,6 +22,7 @@ _UNTOLD = re.compile(
     r"@|url$|image|logo|sameAs|review$|mainEntityOfPage|breadcrumb|publisher", re.I
 )
 _ADDRESS = re.compile(r"https?://schema\.org/(\w+)|(?:https?:)?//\S+|data:\S+|[\w-]{0,40}/[\w/-]+")
+_TELLING = re.compile(r"price|start_?date", re.I)  # names of values of products and events
 _TAG = re.compile(r"<[^<>]*>")
 MAX_DATA = 20_000  # characters of what is told of a page
 MIN_TOLD = 250  # characters of the text of a page that needs no data of Next.js
@@ -35,7 +36,10 @@ def read_data(tree: Element) -> tuple[list[str], list[str]]:
     found: list[str] = []
     for script in tree.xpath("//script[@id='__NEXT_DATA__']/text()")[:1]:
         with suppress(ValueError, RecursionError, AttributeError):
-            found = list(dict.fromkeys(_sentences(json.loads(script).get("props"))))
+            props = json.loads(script).get("props")
+            records = "\n".join(dict.fromkeys(_records(props)))
+            lacking = (one for one in dict.fromkeys(_sentences(props)) if one not in records)
+            found = [*filter(None, [records]), *lacking]
     return lines, found
 
 
@@ -72,6 +76,17 @@ def _prune(value: Any, depth: int = 0) -> Any:
     told = {name: part for name, part in value.items() if not _UNTOLD.search(name)}
     pruned = ((name, _prune(part, depth + 1)) for name, part in told.items())
     return {name: part for name, part in pruned if part not in ("", {}, [], None)}
+
+
+def _records(value: Any, depth: int = 0) -> Iterator[str]:
+    """What in a value has a name and a price or a day: its plain values, a line each."""
+    if isinstance(value, dict) and ("name" in value or "title" in value):
+        plain = {name: one for name, one in value.items() if not isinstance(one, dict | list)}
+        if any(_TELLING.search(name) for name in plain):
+            yield from write_value(_prune(plain), "")
+    if isinstance(value, dict | list) and depth < 20:
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _records(part, depth + 1)
 
 
 def _sentences(value: Any, depth: int = 0) -> Iterator[str]:

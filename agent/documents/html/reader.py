@@ -81,6 +81,7 @@ _NON_TEXT = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _TAG = re.compile(r"<[^<>]*>")
+_SHIFT = re.compile(r"vertical-align\s*:\s*(super|sub)\b")
 _TAG_AND_TEXT = re.compile(r"(<[^<>]*>)[^<]+")
 _HIDING_TAG = re.compile(
     r"\shidden\b|aria-hidden|display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE
@@ -224,11 +225,15 @@ def _write_scripts(tree: Element) -> None:
 
     What is raised and links is the mark of a note.
     """
-    for element in list(tree.iter("sup", "sub", "math")):
+    styled = tree.xpath("//span[contains(@style, 'vertical-align')]")
+    for element in [*tree.iter("sup", "sub", "math"), *styled]:
+        shift = _SHIFT.search(element.get("style", "")) if element.tag == "span" else None
+        is_plain = element.tag == "span" and not shift
         if element.tag == "math":
             text = write_formula(element)
-        elif next(element.iter("a"), None) is None:
-            text = (raise_text if element.tag == "sup" else lower_text)(element.text_content())
+        elif not is_plain and next(element.iter("a"), None) is None:
+            is_raised = element.tag == "sup" or bool(shift and shift[1] == "super")
+            text = (raise_text if is_raised else lower_text)(element.text_content())
         else:
             continue
         del element[:]

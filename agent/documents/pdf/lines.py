@@ -36,7 +36,8 @@ class PageLine(NamedTuple):
 
     `baseline` grows upwards; `first` is the width of the first word; `has_blank` says whether a
     blank stands at the end, which tells in Korean that no word is divided there. `cells`: where
-    each of its cells begins and ends.
+    each of its cells begins and ends. `stretched`: the text and the cells that it has if what looks
+    like words between margins is a row of a table.
     """
 
     text: str
@@ -47,6 +48,7 @@ class PageLine(NamedTuple):
     first: float
     has_blank: bool = False
     cells: tuple[tuple[float, float], ...] = ()
+    stretched: tuple[str, tuple[tuple[float, float], ...]] = ("", ())
 
     @property
     def is_row(self) -> bool:
@@ -205,9 +207,13 @@ def _line_at(
     text = "".join(chars[start:end])
     if not text.isascii():
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    stretched: tuple[str, tuple[tuple[float, float], ...]] = ("", ())
     if CELL_BREAK in text:  # wide blanks between words or behind the sign of an item part no cells
         is_item = bool(LIST_ITEM.match(text.replace(CELL_BREAK, " ")))
-        text = text.replace(CELL_BREAK, " ", -1 if _is_justified(page, chars, span) else is_item)
+        is_justified = _is_justified(page, chars, span)
+        if is_justified and not is_item:
+            stretched = _cells_at(page, chars, span, is_mirrored)
+        text = text.replace(CELL_BREAK, " ", -1 if is_justified else is_item)
     left, right = min(first[0], last[0]), max(first[1], last[1])
     width = max(first[1], word[1]) - min(first[0], word[0])
     if is_mirrored:
@@ -218,12 +224,19 @@ def _line_at(
     baseline, size = min(baseline, other), max(size, other_size)
     cells: tuple[tuple[float, float], ...] = ((left, right),)
     if CELL_BREAK in text:
-        spans = list(_split_cells(page, chars, span))
-        text = CELL_BREAK.join("".join(chars[a:b]).replace(CELL_BREAK, " ") for a, b in spans)
-        edges = [page.get_charbox(i, loose=True)[::2] for a, b in spans for i in (a, b - 1)]
-        sides = [(min(a + b), max(a + b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
-        cells = tuple((-b, -a) if is_mirrored else (a, b) for a, b in sides)
-    return PageLine(text, left, right, baseline, size, width, has_blank, cells)
+        text, cells = _cells_at(page, chars, span, is_mirrored)
+    return PageLine(text, left, right, baseline, size, width, has_blank, cells, stretched)
+
+
+def _cells_at(
+    page: ShownPage, chars: Sequence[str], span: tuple[int, int], is_mirrored: bool
+) -> tuple[str, tuple[tuple[float, float], ...]]:
+    """The text of a row, with marks between its cells, and where these are."""
+    spans = list(_split_cells(page, chars, span))
+    text = CELL_BREAK.join("".join(chars[a:b]).replace(CELL_BREAK, " ") for a, b in spans)
+    edges = [page.get_charbox(i, loose=True)[::2] for a, b in spans for i in (a, b - 1)]
+    sides = [(min(a + b), max(a + b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
+    return text, tuple((-b, -a) if is_mirrored else (a, b) for a, b in sides)
 
 
 def _split_cells(

@@ -17,17 +17,38 @@ MAX_WIDTH = 0.6  # of a table, that a part of its head has
 MAX_SPACE = 2.0  # heights of type from one line of prose to the next
 WRAPPED = 0.8  # of the usual distance of rows: what is nearer goes on with the row above
 
+LARGE = 1.2  # times the size of a table, that a heading below it has
+
 Span = tuple[float, float]
 
 
 def align_cells(lines: Sequence[PageLine]) -> Iterator[PageLine]:
     """The lines with each cell of a table at the place of its column. A row alone is none."""
+    lines = list(_find_rows(lines))
     at = 0
     for head, start, end in _find_tables(lines):
         yield from map(_join_cells, lines[at:head])
         yield from _align(lines[head:start], lines[start:end])
         at = end
     yield from map(_join_cells, lines[at:])
+
+
+def _find_rows(lines: Sequence[PageLine]) -> Iterator[PageLine]:
+    """The lines, those as rows whose words stand one by one below the cells of the row above."""
+    above: tuple[Span, ...] = ()
+    for line in lines:
+        is_below = [[n] for n in range(len(above))] == [
+            _find_own(cell, above) for cell in line.stretched[1]
+        ]
+        row = _stretch(line) if above and is_below else line
+        above = row.cells if row.is_row else ()
+        yield row
+
+
+def _stretch(line: PageLine) -> PageLine:
+    """A line that looks like words between margins, as the row of a table that it is."""
+    text, cells = line.stretched
+    return line._replace(text=text, cells=cells) if text else line
 
 
 def _join_cells(line: PageLine) -> PageLine:
@@ -51,7 +72,9 @@ def _find_end(lines: Sequence[PageLine], start: int) -> int:
     end = start + 1
     for n in range(start + 1, len(lines)) if lines[start].is_row else ():
         drop = lines[n - 1].baseline - lines[n].baseline
-        if n - end > MAX_BETWEEN or not 0 < drop < MAX_DROP * lines[n].size:
+        size = min(lines[n - 1].size, lines[n].size)
+        is_heading = not lines[n].is_row and lines[n].size > LARGE * lines[start].size
+        if is_heading or n - end > MAX_BETWEEN or not 0 < drop < MAX_DROP * size:
             break
         if lines[n].is_row:
             end = n + 1
@@ -96,7 +119,9 @@ def _align(head: Sequence[PageLine], rows: Sequence[PageLine]) -> Iterator[PageL
     above = sorted((*head, *rows[:first]), key=lambda line: -line.baseline)
     if above:
         names = [""] * len(columns)
-        for line in above:
+        for part in above:
+            own = [_find_own(cell, columns) for cell in part.stretched[1]]
+            line = _stretch(part) if all(len(one) == 1 for one in own) else part
             for n, text in _place_cells(line, columns, is_head=True):
                 names[n] = f"{names[n]} {text}".strip()
         yield above[0]._replace(text=CELL_BREAK.join(names))

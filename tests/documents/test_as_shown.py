@@ -1,0 +1,289 @@
+"""What office programs show and plain text could lose: the meaning stays, and who says it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from lxml import etree
+
+from agent.documents.body_text import BodyText
+from agent.documents.formats.number_format import EPOCHS, show_number
+from agent.documents.formulas import write_formula
+from agent.documents.reading import read_body
+from tests.support.office_files import RELATION, RELATIONS, packed, pdf, sheet, shown, word
+
+LINE = "<w:p>{}<w:r><w:t>{}</w:t></w:r></w:p>"
+MATH = 'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
+
+
+def slides(shapes: str, **parts: str) -> bytes:
+    """A presentation of one slide; `parts` by the kind of their relation to it."""
+    related = "".join(RELATION.format(f"r{kind}", kind, f"../{kind}.xml") for kind in parts)
+    body = f'<p:sld xmlns:p="p" xmlns:a="a" xmlns:r="r">{shapes}</p:sld>'
+    show = '<p:presentation xmlns:p="p" xmlns:r="r"><p:sldId r:id="r1"/></p:presentation>'
+    return packed(
+        {
+            "_rels/.rels": RELATIONS.format(
+                RELATION.format("r1", "officeDocument", "ppt/presentation.xml")
+            ),
+            "ppt/presentation.xml": show,
+            "ppt/_rels/presentation.xml.rels": RELATIONS.format(
+                RELATION.format("r1", "slide", "slides/slide1.xml")
+            ),
+            "ppt/slides/slide1.xml": body,
+            "ppt/slides/_rels/slide1.xml.rels": RELATIONS.format(related),
+            **{f"ppt/{kind}.xml": text for kind, text in parts.items()},
+        }
+    )
+
+
+def open_document(body: str, styles: str = "", **objects: str) -> BodyText:
+    names = 'xmlns:o="o" xmlns:t="t" xmlns:d="d" xmlns:s="s" xmlns:p="p" xmlns:x="x" xmlns:dc="dc"'
+    content = f"<o:document {names}>{styles}<o:body>{body}</o:body></o:document>"
+    parts = {f"{name}/content.xml": text for name, text in objects.items()}
+    kind = "text" if "<o:text" in body else "presentation"
+    mark = f"application/vnd.oasis.opendocument.{kind}"
+    return read_body(packed({"mimetype": mark, "content.xml": content, **parts}), suffix=".odt")
+
+
+def test_a_style_of_characters_raises_text() -> None:
+    style = '<w:style w:styleId="Up"><w:rPr><w:vertAlign w:val="superscript"/></w:rPr></w:style>'
+    raised = '<w:r><w:rPr><w:rStyle w:val="Up"/></w:rPr><w:t>7</w:t></w:r>'
+    run = f"<w:p><w:r><w:t>10</w:t></w:r>{raised}</w:p>"
+    styles = f'<w:styles xmlns:w="w">{style}</w:styles>'
+    assert read_body(word(run, styles=styles), suffix=".docx").text == "10⁷"
+
+
+def test_raised_text_of_a_sheet_stays_raised() -> None:
+    run = "<r>{}<t>{}</t></r>".format
+    raised = '<rPr><vertAlign val="superscript"/></rPr>'
+    cell = f"<row><c t='inlineStr'><is>{run('', '10')}{run(raised, '-4')}</is></c></row>"
+    assert read_body(sheet(cell), suffix=".xlsx").text.endswith("10⁻⁴")
+
+
+@pytest.mark.parametrize(
+    ("markup", "text"),
+    [
+        (
+            '<m:d><m:dPr><m:begChr m:val="|"/><m:endChr m:val="|"/></m:dPr><m:e>{}</m:e></m:d>',
+            "|x|",
+        ),
+        ("<m:d><m:e>{}</m:e></m:d>", "(x)"),
+        ('<m:bar><m:barPr><m:pos m:val="top"/></m:barPr><m:e>{}</m:e></m:bar>', "x\u0305"),
+        ('<m:acc><m:accPr><m:chr m:val="\u0303"/></m:accPr><m:e>{}</m:e></m:acc>', "x\u0303"),
+        ("<m:sPre><m:sub>{}</m:sub><m:sup>{}</m:sup><m:e>{}</m:e></m:sPre>", "ₓ^xx"),
+        ("<m:eqArr><m:e>{}</m:e><m:e>{}</m:e></m:eqArr>", "x; x"),
+    ],
+)
+def test_what_stands_around_an_operand_is_kept(markup: str, text: str) -> None:
+    operand = "<m:r><m:t>x</m:t></m:r>"
+    formula = f"<m:oMath {MATH}>{markup.replace('{}', operand)}</m:oMath>"
+    assert write_formula(etree.fromstring(formula)) == text
+
+
+def test_a_nuclide_is_read_with_its_numbers_before_it() -> None:
+    inner = "<mi>U</mi><mi>q</mi><none/><mprescripts/><mn>92</mn><mn>238</mn>"
+    page = f"<math><mmultiscripts>{inner}</mmultiscripts></math>"
+    assert write_formula(etree.fromstring(page)) == "₉₂²³⁸U_q"
+
+
+def test_signs_of_fonts_of_signs_are_read_or_told() -> None:
+    sign = '<w:sym w:font="{}" w:char="{}"/>'.format
+    signs = [sign("Symbol", "F06D"), sign("Wingdings", "F0FE"), sign("Webdings", "F041")]
+    found = read_body(word(f"<w:p><w:r><w:t>5 </w:t>{''.join(signs)}</w:r></w:p>"), suffix=".docx")
+    assert found.text == "5 μ☑"
+    assert [one[:2] for one in found.not_read] == [("signs", 1)]
+
+
+def test_lists_in_cells_and_on_slides_have_their_numbers() -> None:
+    level = (
+        '<w:lvl w:ilvl="0"><w:start w:val="1"/><w:numFmt w:val="decimal"/>'
+        '<w:lvlText w:val="%1."/></w:lvl>'
+    )
+    numbering = (
+        f'<w:numbering xmlns:w="w"><w:abstractNum w:abstractNumId="1">{level}</w:abstractNum>'
+        '<w:num w:numId="1"><w:abstractNumId w:val="1"/></w:num></w:numbering>'
+    )
+    own = '<w:pPr><w:numPr><w:ilvl w:val="0"/><w:numId w:val="1"/></w:numPr></w:pPr>'
+    items = LINE.format(own, "cut") + LINE.format(own, "glue")
+    cell = f"<w:tbl><w:tr><w:tc>{items}</w:tc></w:tr></w:tbl>"
+    read = read_body(word(cell, numbering=numbering), suffix=".docx").text
+    assert read == "1. cut; 2. glue"
+    auto = (
+        '<a:p><a:pPr lvl="{}"><a:buAutoNum type="{}" startAt="{}"/></a:pPr>'
+        "<a:r><a:t>{}</a:t></a:r></a:p>"
+    )
+    lines = [
+        auto.format(0, "arabicPeriod", 1, "one"),
+        auto.format(1, "alphaLcParenR", 1, "inner"),
+        "<a:p><a:endParaRPr/></a:p>",
+        auto.format(0, "arabicPeriod", 1, "two"),
+        "<a:p><a:r><a:t>plain</a:t></a:r></a:p>",
+        auto.format(0, "romanUcParenBoth", 4, "four"),
+    ]
+    body = f"<p:sp><p:txBody>{''.join(lines)}</p:txBody></p:sp>"
+    found = read_body(slides(body), suffix=".pptx").text
+    assert found.split("\n") == ["1. one", "a) inner", "2. two", "plain", "(IV) four"]
+
+
+def test_a_chart_shows_its_values_and_all_levels_of_its_categories() -> None:
+    point = '<c:pt idx="{}"><c:v>{}</c:v></c:pt>'.format
+    inner = "".join(point(n, name) for n, name in enumerate(("CA", "NY", "ON")))
+    outer = point(0, "USA") + point(2, "Canada")
+    levels = (
+        f"<c:multiLvlStrCache><c:lvl>{inner}</c:lvl><c:lvl>{outer}</c:lvl></c:multiLvlStrCache>"
+    )
+    values = "".join(point(n, value) for n, value in enumerate(("0.192", "0.2", "0.3")))
+    series = (
+        f"<c:tx><c:v>Share</c:v></c:tx><c:cat>{levels}</c:cat>"
+        f"<c:val><c:numCache><c:formatCode>0.0%</c:formatCode>{values}</c:numCache></c:val>"
+    )
+    chart = f'<c:chartSpace xmlns:c="c"><c:ser>{series}</c:ser></c:chartSpace>'
+    shape = "<p:sp><p:txBody><a:p><a:r><a:t>Sales</a:t></a:r></a:p></p:txBody></p:sp>"
+    found = read_body(slides(shape, **{"charts/chart1": chart}), suffix=".pptx").text
+    assert found.endswith("| Share\nUSA, CA | 19.2%\nUSA, NY | 20.0%\nCanada, ON | 30.0%")
+
+
+def test_a_reply_to_a_comment_on_a_slide_has_its_own_author() -> None:
+    words = "<txBody><a:p><a:r><a:t>{}</a:t></a:r></a:p></txBody>".format
+    reply = f'<replyLst><reply authorId="2">{words("Yes.")}</reply></replyLst>'
+    comments = f'<cmLst xmlns:a="a"><cm authorId="1">{reply}{words("Sure?")}</cm></cmLst>'
+    people = '<authorLst><author id="1" name="Ann"/><author id="2" name="Bo"/></authorLst>'
+    shape = "<p:sp><p:txBody><a:p><a:r><a:t>Sales</a:t></a:r></a:p></p:txBody></p:sp>"
+    data = slides(shape, **{"comments/modernComment1": comments, "authors": people})
+    assert read_body(data, suffix=".pptx").text == "Sales\nAnn: Sure?\nBo: Yes."
+
+
+def test_a_comment_in_a_sheet_of_open_document_is_no_part_of_its_cell() -> None:
+    note = "<o:annotation><dc:creator>Zoe</dc:creator><t:p>Too dear?</t:p></o:annotation>"
+    cell = "<x:table-cell>{}<t:p>{}</t:p></x:table-cell>".format
+    row = f"<x:table-row>{cell(note, 7)}{cell('', 8)}</x:table-row>"
+    found = open_document(f"<o:spreadsheet><x:table x:name='S'>{row}</x:table></o:spreadsheet>")
+    assert found.text == "S\n7 | 8\nZoe: Too dear?" and found.marks[-1][1] == "comment 1"
+
+
+def test_a_formula_of_open_document_stands_where_it_is_shown() -> None:
+    frame = '<d:frame><d:object xmlns:l="l" l:href="./Object 1"/></d:frame>'
+    inner = "<mfrac><mi>a</mi><mi>b</mi></mfrac><annotation>a over b</annotation>"
+    math = f"<math><semantics>{inner}</semantics></math>"
+    found = open_document(f"<o:text><t:p>Ratio {frame}.</t:p></o:text>", **{"Object 1": math})
+    assert found.text == "Ratio a/b."
+
+
+def test_a_list_of_open_document_starts_where_it_says() -> None:
+    style = (
+        '<t:list-style s:name="L"><t:list-level-style-number t:level="1" s:num-format="1" '
+        's:num-suffix="."/></t:list-style>'
+    )
+    item = "<t:list-item{}><t:p>{}</t:p></t:list-item>".format
+    items = item(' t:start-value="5"', "five") + item("", "six")
+    found = open_document(f'<o:text><t:list t:style-name="L">{items}</t:list></o:text>', style)
+    assert found.text == "5. five\n6. six"
+
+
+def test_a_hidden_slide_of_open_document_is_marked() -> None:
+    style = '<s:style s:name="dp2"><s:drawing-page-properties p:visibility="hidden"/></s:style>'
+    box = "<d:frame><d:text-box><t:p>{}</t:p></d:text-box></d:frame>"
+    page = f"<d:page d:style-name='{{}}'>{box}</d:page>".format
+    shown = page("dp1", "Shown") + page("dp2", "Kept back")
+    found = open_document(f"<o:presentation>{shown}</o:presentation>", style)
+    assert [place for _, place, _ in found.marks] == ["slide 1", "slide 2 (hidden)"]
+
+
+def rich_row(cells: str, *texts: str) -> str:
+    return r"\trowd" + cells + r"\intbl " + "".join(text + r"\cell " for text in texts) + r"\row "
+
+
+def test_a_table_of_rich_text_keeps_its_columns() -> None:
+    wide, narrow = r"\clvmgf\cellx100\cellx300\cellx500", r"\cellx200\cellx300\cellx400\cellx505"
+    rows = [
+        rich_row(wide, "Region", "2023", "2024"),
+        rich_row(r"\clvmrg\cellx100" + narrow, "", "Plan", "Real", "Plan", "Real"),
+        rich_row(r"\clvmgf\cellx100" + narrow, "North", "1", "2", "3", "4"),
+        rich_row(r"\clvmrg\cellx100" + narrow, "", "5", r"6\line 7", "", "8"),
+        rich_row(r"\cellx100\cellx200\clmrg\cellx300\cellx400\cellx505", "East", "9", "", "", "0"),
+    ]
+    found = read_body((r"{\rtf1 Sales\par " + "".join(rows) + r"\pard End\par}").encode())
+    assert found.text.split("\n") == [
+        "Sales",
+        "Region | 2023 Plan | 2023 Real | 2024 Plan | 2024 Real",
+        "Region: North | 2023 Plan: 1 | 2023 Real: 2 | 2024 Plan: 3 | 2024 Real: 4",
+        "Region: North | 2023 Plan: 5 | 2023 Real: 6 7 | 2024 Real: 8",
+        "Region: East | 2023 Plan: 9 | 2023 Real: 9 | 2024 Real: 0",
+        "End",
+    ]
+
+
+def test_rich_text_is_raised_and_its_comments_stand_at_the_end() -> None:
+    comment = r"{\*\atnid A}{\*\atnauthor Ann}\chatn{\*\annotation{\*\atnref 0}Sure?\par}"
+    raised = r"10{\super -4" + comment + r"} mol, CO{\dn6 2}, x{\up6 n\plain  y"
+    found = read_body((r"{\rtf1 " + raised + r"}, the 5{\super th}.\par}").encode())
+    assert found.text == "10⁻⁴ mol, CO₂, xⁿ y, the 5th.\nAnn: Sure?"
+    assert found.marks[-1][1] == "comment"
+
+
+def test_a_row_of_single_digits_with_even_gaps_is_a_row_of_the_table_above() -> None:
+    rows = ("Team W D L", "Reds 5 1 0", "Blues 3 2 1", "Greens 0 0 6")
+    places = (252, 297, 318, 338)
+    lines = [
+        (x, 700.0 - 18 * n, word)
+        for n, row in enumerate(rows)
+        for x, word in zip(places, row.split(), strict=True)
+    ]
+    heading = "BT /F 18 Tf 78 620 Td (Away games) Tj ET\n"
+    away = [(x, y - 100, word.replace("5", "4")) for x, y, word in lines]
+    found = read_body(pdf(shown(*lines) + "\n" + heading + shown(*away)), suffix=".pdf").text
+    assert found.split("\n") == [
+        "Team | W | D | L",
+        "Team: Reds | W: 5 | D: 1 | L: 0",
+        "Team: Blues | W: 3 | D: 2 | L: 1",
+        "Team: Greens | W: 0 | D: 0 | L: 6",
+        "Away games",
+        "Team | W | D | L",
+        "Team: Reds | W: 4 | D: 1 | L: 0",
+        "Team: Blues | W: 3 | D: 2 | L: 1",
+        "Team: Greens | W: 0 | D: 0 | L: 6",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "code", "text"),
+    [
+        ("5551234567", "(000) 000-0000", "(555) 123-4567"),
+        ("1234567", r"[>=10000000]##\,##\,##\,##0;[>=100000]##\,##\,##0;##,##0", "12,34,567"),
+        ("999", r"[>=10000000]##\,##\,##\,##0;[>=100000]##\,##\,##0;##,##0", "999"),
+        ("50", '[>100]"high" 0;[<=100]"low" 0', "low 50"),
+        ("1.5", "[h]:mm", "36:00"),
+        ("0.1", "[mm]:ss", "144:00"),
+        ("0", '_($* #,##0.00_);_($* (#,##0.00);_($* "-"??_);_(@_)', "$-"),
+    ],
+)
+def test_a_number_is_written_as_its_sheet_shows_it(value: str, code: str, text: str) -> None:
+    assert show_number(value, code, EPOCHS[0]) == text
+
+
+def test_subtitles_say_who_speaks() -> None:
+    cue = "WEBVTT\n\n00:01.000 --> 00:02.000\n<v.loud Mary Roe>Good <b>morning</b>.</v>\n"
+    assert read_body(cue.encode(), suffix=".vtt").text == "Mary Roe: Good morning."
+
+
+def test_an_article_is_known_by_its_journal_too() -> None:
+    front = "<front><article-meta><title-group><article-title>Of X</article-title></title-group>"
+    body = "<body><sec><p>The dose was 10<sup>-4</sup> mol in all arms of it.</p></sec></body>"
+    data = f"<?xml version='1.0'?><article>{front}</article-meta></front>{body}</article>"
+    found = read_body(data.encode(), suffix=".xml")
+    assert found.title == "Of X" and "10⁻⁴ mol" in found.text
+
+
+def test_a_page_whose_style_raises_text_and_one_made_by_a_script_are_read() -> None:
+    words = "Enough words follow here for anyone to call this paragraph a text that can be read."
+    raised = '10<span style="color:red;vertical-align: super">6</span>'
+    page = f"<html><body><article><p>It has {raised} cells. {words}</p></article></body></html>"
+    assert "It has 10⁶ cells." in read_body(page.encode(), content_type="text/html").text
+    lamp = {"name": "Lamp L9", "price": 129.5, "currency": "EUR", "image": "/l9.png", "tags": []}
+    told = json.dumps({"props": {"pageProps": {"product": lamp, "page": {"name": "home"}}}})
+    script = f'<script id="__NEXT_DATA__" type="application/json">{told}</script>'
+    page = f"<html><body><div id='__next'></div>{script}</body></html>"
+    found = read_body(page.encode(), suffix=".html")
+    assert found.text == "name: Lamp L9\nprice: 129.5\ncurrency: EUR"
