@@ -287,6 +287,7 @@ class TableQuestion:
         self._names = [frozenset(content_words(name, language.tag)) for name in table.names]
         self._title = frozenset(content_words(title, language.tag))
         self._kinds = dict(self._take_kinds(language))
+        self._negation = dict(language.contrasts)["negation"]
 
     def read(self) -> list[Query]:
         """What is asked; [] where it asks nothing of the table, or where that is not plain."""
@@ -294,7 +295,7 @@ class TableQuestion:
             return []
         limits = list(self._take_limits())
         equal = self._take_cells()
-        if equal is None:
+        if equal is None or self._is_negated(equal):
             return []
         named = list(self._take_columns())
         known = self._title.union(*self._names)
@@ -308,6 +309,12 @@ class TableQuestion:
             columns = [n for n in columns if n != measures[0]]
             equal += [Filter(measures[0], sign, of) for sign, of in limits]
         return self._choose(columns, tuple(equal))
+
+    def _is_negated(self, filters: Sequence[Filter]) -> bool:
+        """Whether a question asks for what is not so; cells and names of columns may say it."""
+        names = "|".join(map(re.escape, (*(one.of for one in filters), *self._table.names)))
+        rest = re.sub(rf"\b(?:{names})\b", " ", self._text, flags=re.I)
+        return bool(self._negation.search(rest))
 
     def _choose(self, columns: list[int], filters: tuple[Filter, ...]) -> list[Query]:
         table, kinds = self._table, self._kinds

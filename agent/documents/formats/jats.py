@@ -11,7 +11,6 @@ from agent.documents.formats.xml import Element, find_all, find_first, local_nam
 
 #: Elements that say something in another name than those of HTML, and those that say nothing.
 NAMES = {"article-title": "h1", "title": "h2", "sec": "section", "list": "ul", "list-item": "li"}
-NAMES |= dict.fromkeys(("xref", "inline-formula", "ext-link", "named-content", "sc"), "span")
 NAMES |= {"body": "div", "back": "div", "abstract": "div"}
 LEFT_OUT = "ref-list tex-math journal-meta contrib-group permissions".split()
 _NUMBER = re.compile(r"[\W\d_]*")  # of a reference or a note, which would read like a citation
