@@ -20,7 +20,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from agent.evidence.language import Language, language_of
-from agent.evidence.quantities import Number, read_quantities
+from agent.evidence.quantities import Number, find_rounding, read_quantities
 from agent.evidence.sentences import Span
 from agent.evidence.words import content_words
 from agent.state import Calculation
@@ -284,6 +284,7 @@ class TableQuestion:
             _Word(*w.span(), frozenset(content_words(w[0], language.tag))) for w in words
         ]
         self._left = {n for n, word in enumerate(self._words) if word.stems}
+        self._taken: list[Span] = []  # of the question, that is understood
         self._names = [frozenset(content_words(name, language.tag)) for name in table.names]
         self._title = frozenset(content_words(title, language.tag))
         self._kinds = dict(self._take_kinds(language))
@@ -295,7 +296,7 @@ class TableQuestion:
             return []
         limits = list(self._take_limits())
         equal = self._take_cells()
-        if equal is None or self._is_negated(equal):
+        if equal is None or self._is_negated():
             return []
         named = list(self._take_columns())
         known = self._title.union(*self._names)
@@ -310,11 +311,10 @@ class TableQuestion:
             equal += [Filter(measures[0], sign, of) for sign, of in limits]
         return self._choose(columns, tuple(equal))
 
-    def _is_negated(self, filters: Sequence[Filter]) -> bool:
-        """Whether a question asks for what is not so; cells and names of columns may say it."""
-        names = "|".join(map(re.escape, (*(one.of for one in filters), *self._table.names)))
-        rest = re.sub(rf"\b(?:{names})\b", " ", self._text, flags=re.I)
-        return bool(self._negation.search(rest))
+    def _is_negated(self) -> bool:
+        """Whether a question asks for what is not so, beside what a cell or a limit says."""
+        spans = (match.span() for match in self._negation.finditer(self._text))
+        return any(not any(a <= start and end <= b for a, b in self._taken) for start, end in spans)
 
     def _choose(self, columns: list[int], filters: tuple[Filter, ...]) -> list[Query]:
         table, kinds = self._table, self._kinds
@@ -382,6 +382,7 @@ class TableQuestion:
         return found if len(found) == 1 else []
 
     def _take(self, start: int, end: int) -> None:
+        self._taken.append((start, end))
         self._left -= {n for n, w in enumerate(self._words) if start <= w.start and w.end <= end}
 
     def _take_kinds(self, language: Language) -> Iterator[tuple[str, int]]:
@@ -395,7 +396,7 @@ class TableQuestion:
         for one in read_quantities(self._text):
             if isinstance(one, Number) and one.rough in SIGNS:
                 at = self._text.find(one.text)
-                self._take(at, at + len(one.text))
+                self._take(find_rounding(self._text, at)[1], at + len(one.text))
                 yield SIGNS[one.rough], f"{one.values[0]:g}"
 
     def _take_cells(self) -> list[Filter] | None:

@@ -204,9 +204,9 @@ def fold_with_offsets(text: str) -> tuple[str, Sequence[int]]:
     return _fold_characters(text)
 
 
-def opens_with_pronoun(sentence: str) -> bool:
-    """Whether a sentence's subject may be that of one before it."""
-    return bool(_PRONOUN.match(fold(sentence).lstrip(" .!?。！？")))
+def fold(text: str) -> str:
+    """A text with case, width, blanks, quotes and dashes made alike."""
+    return _fold_short(text) if len(text) <= LONGEST_KEPT else fold_with_offsets(text)[0]
 
 
 #: Pronouns that open a sentence, in the languages that the program reads; folded.
@@ -221,9 +221,9 @@ _PRONOUN = re.compile(
 )
 
 
-def fold(text: str) -> str:
-    """A text with case, width, blanks, quotes and dashes made alike."""
-    return _fold_short(text) if len(text) <= LONGEST_KEPT else fold_with_offsets(text)[0]
+def opens_with_pronoun(sentence: str) -> bool:
+    """Whether a sentence's subject may be that of one before it."""
+    return bool(_PRONOUN.match(fold(sentence).lstrip(" .!?。！？")))
 
 
 @lru_cache(maxsize=4096)

@@ -215,6 +215,12 @@ def test_a_table_of_rich_text_keeps_its_columns() -> None:
     ]
 
 
+def test_rich_text_loses_nothing_for_signs_that_are_no_text() -> None:
+    row = r"\trowd\cellx100\cellx200 A\cell B\cell behind\row "
+    found = read_body((r"{\rtf1 be\'02fore\'01 all\par " + row + r"\pard End\par}").encode())
+    assert found.text.split("\n") == ["before all", "A | B | behind", "End"]
+
+
 def test_rich_text_is_raised_and_its_comments_stand_at_the_end() -> None:
     comment = r"{\*\atnid A}{\*\atnauthor Ann}\chatn{\*\annotation{\*\atnref 0}Sure?\par}"
     raised = r"10{\super -4" + comment + r"} mol, CO{\dn6 2}, x{\up6 n\plain  y"

@@ -33,6 +33,11 @@ A6 | | open | $5.00 | 1"""
         ("How many orders are there in Berlin?", ""),  # nothing is known of it
         ("How many orders in Oslo are not open?", ""),
         ("How many orders aren't cancelled?", ""),
+        (
+            "How many orders have an amount of no more than 500?",
+            "3 = count(Order ID; Amount <= 500)",
+        ),
+        ("How many orders have an amount of not more than 500?", ""),
         ("How many orders in Oslo were shipped late?", ""),
         ("Which city has the highest amount?", ""),  # of a row, or of all: the two differ
         ("Who wrote Hamlet?", ""),
@@ -141,3 +146,11 @@ def test_a_computed_statement_is_computed_again_by_its_check(
     assert (judged.verdict, judged.by) == (verdict, by)
     assert (judged.calculation is not None) == (by == "rule")
     assert compute_statement("12 = sum(Units; City = Oslo)", ROWS)
+
+
+def test_a_cell_that_denies_is_no_denial_of_the_question() -> None:
+    rows = "| Order | Status\n1 | A1 | not paid\n2 | A2 | paid\n3 | A3 | not paid\n4 | A4 | open"
+    table = find_tables(f"Orders\n{rows}\nThe end.")[0]
+    asked = ("How many orders are not paid?", "How many orders are not open?")
+    told = [[table.write(one) for one in TableQuestion(each, table).read()] for each in asked]
+    assert told == [["count(Order; Status = not paid)"], []]

@@ -17,6 +17,7 @@ from agent.documents.formulas import lower_text, raise_text
 MAX_GROUPS = 1000  # in groups
 NEAR = 30  # twentieths of a point by which the edges of one column may differ
 _CELL, _ROW = "\x01", "\x02"  # what ends a cell, and a row, whose form follows
+_NO_MARKS = str.maketrans("", "", _CELL + _ROW)
 #: A control word with its number, a control symbol, a hexadecimal character, a brace, or text.
 _TOKEN = re.compile(
     r"\\(?:(?P<word>[a-zA-Z]{1,32})(?P<number>-?\d{1,10})?[ ]?|'(?P<hex>[0-9a-fA-F]{2})"
@@ -197,6 +198,7 @@ class _Reader:
 
     def _say(self, text: str) -> None:
         """Put words, raised or lowered as they are shown."""
+        text = text.translate(_NO_MARKS)
         write = _SCRIPTS.get(self._group.script)
         self._put(write(text) if write else text)
 
@@ -246,7 +248,7 @@ def _read_tables(lines: Iterable[str], *, is_report: bool) -> Iterator[str]:
             yield from group
             continue
         rows = [line.split(_ROW)[:2] for line in group]
-        texts = [cells.split(_CELL)[:-1] for cells, _ in rows]
+        texts = [cells.removesuffix(_CELL).split(_CELL) for cells, _ in rows]
         if is_report:
             yield from map(join_cells, texts)
         else:

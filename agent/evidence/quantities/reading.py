@@ -293,8 +293,15 @@ class Reader:
 
 def rounding_before(text: str, at: int) -> str:
     """Which of `ROUGH` stands before an offset; "" for none."""
-    before = strip_accents(text[max(0, at - 30) : at]).rstrip(" $€£¥")
-    return next((kind for kind in ROUGH if _rough_pattern(kind).search(before)), "")
+    return find_rounding(text, at)[0]
+
+
+def find_rounding(text: str, at: int) -> tuple[str, int]:
+    """The same, and where its words begin."""
+    begin = max(0, at - 30)
+    before = strip_accents(text[begin:at]).rstrip(" $€£¥")
+    found = ((kind, _rough_pattern(kind).search(before)) for kind in ROUGH)
+    return next(((kind, begin + match.start()) for kind, match in found if match), ("", at))
 
 
 def _int(digits: str | None) -> int | None:
