@@ -211,7 +211,7 @@ def fold(text: str) -> str:
 
 #: Pronouns that open a sentence, in the languages that the program reads; folded.
 _PRONOUN = re.compile(
-    r"(?:he|she|it|they|we|i|you|his|her|hers|its|their|theirs|this|that|these|those"
+    r"(?:he|she|it|they|his|her|hers|its|their|theirs|this|that|these|those"
     r"|er|sie|es|sein|seine|ihr|ihre|dies|diese|dieser|dieses|das ist"
     r"|il|elle|ils|elles|ce|cela|ceci|cette|son|sa|ses|leur|leurs"
     r"|él|ella|ellos|ellas|ello|este|esta|esto|ese|esa|eso|su|sus"
