@@ -1,18 +1,32 @@
 """Text without markup, or with that of Markdown; the character data of XML.
 
-Of a user's file the lines stay as they are, but wrapped paragraphs are joined. Markdown keeps its
-marks; what is escaped in it is read as it is shown, or no quote would be.
+Of a user's file the lines stay as they are, but wrapped paragraphs are joined.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from agent.characters import strip_controls
-from agent.documents.body_text import MAX_RAW_TITLE, Body, BodyText, PlacedText, UnreadablePage
+from agent.documents.blocks import TextBlock
+from agent.documents.body_text import (
+    MAX_RAW_TITLE,
+    TEXT,
+    Body,
+    BodyText,
+    PlacedText,
+    UnreadablePage,
+)
 from agent.documents.own_date import read_day
 from agent.documents.sniff import decode, unescape_entities
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
+LOWEST = 6  # level of a heading
+PART = 3000  # tokens of Markdown that become one page
 
 #: Characters. A shorter line was not wrapped: it is an item of a list, an address, a heading.
 MIN_WRAPPED_LINE = 60
@@ -22,20 +36,58 @@ _HEADING = re.compile(r"^#[ \t]+(\S.*)$", re.MULTILINE)
 #: A line that never continues the one before it: a heading, list item, table row, quote, fence,
 #: indented code.
 _NEW_BLOCK = re.compile(r"[ \t]*(?:[#>|*+•‣–-]|\d+[.)]|[A-Za-z][.)]\s|```|~~~|$)|\t| {4}")
-#: A code span, an escaped character, an entity.
-_ESCAPED = re.compile(
-    r"(?<!`)(`+)(?!`).{1,1000}?(?<!`)\1(?!`)|\\([!-/:-@\[-`{-~])|&(?:#\w{1,7}|[A-Za-z]\w{1,31});"
-)
 
 
 def read_markdown(source: Body) -> BodyText:
-    """The text without its front matter, which may hold title, URL and date."""
+    """What is shown of a text in Markdown. Its front matter may hold title, URL and date."""
     text = decode_text(source.data, source.content_type)
     fields, start = read_front_matter(text)
-    text = text[start:]
-    title = fields.get("title") or _find_heading(text)
     day = read_day(fields.get("updated"), fields.get("date"))
-    return BodyText(title, plain_markdown(text).strip(), fields.get("url", ""), date=day)
+    read = PlacedText(source, fields.get("title") or find_heading(text[start:]), day)
+    add_markdown(read, text[start:])
+    return read.finish(fields.get("url", ""))
+
+
+def add_markdown(text: PlacedText, markdown: str, place: str = "") -> None:
+    """Add what is shown of Markdown, a line for each block. Headings and items keep their marks.
+
+    Format: https://spec.commonmark.org/0.31.2/, with tables.
+    """
+    from markdown_it import MarkdownIt
+
+    from agent.documents.html.blocks import read_blocks
+    from agent.documents.html.reader import MAX_CHARS, MAX_TAGS, parse_visible
+
+    parser = MarkdownIt("commonmark", {"breaks": True}).enable("table")
+    references: dict[str, Any] = {}
+    tokens = parser.parse(unwrap_paragraphs(markdown), references)
+    for part in _split_blocks(tokens):
+        html = parser.renderer.render(part, parser.options, references)
+        is_cut = len(html) > MAX_CHARS or html.count("<") > MAX_TAGS
+        text.lose(TEXT, is_cut, "a block of it is too long to be read whole")
+        tree = parse_visible(html)
+        for block in read_blocks(tree.find("body")) if tree is not None else ():
+            text.add(_mark_of(block) + block.text, place)
+
+
+def _split_blocks(tokens: Sequence[Token]) -> Iterator[list[Token]]:
+    """The blocks of a text, about `PART` tokens together: what is parsed at once is bounded."""
+    part: list[Token] = []
+    for token in tokens:
+        part.append(token)
+        if len(part) >= PART and token.level == 0 and token.nesting < 1:
+            yield part
+            part = []
+    yield part
+
+
+def _mark_of(block: TextBlock) -> str:
+    """The mark of a heading or an item in Markdown; "" for another block."""
+    if block.kind == "heading" and block.level <= LOWEST:
+        return "#" * block.level + " "
+    if block.kind == "item":
+        return "- " if block.number is None else f"{block.number}. "
+    return ""
 
 
 def read_text(source: Body) -> BodyText:
@@ -48,7 +100,7 @@ def read_plain_page(source: Body) -> BodyText:
     raw = decode(source.data, source.content_type)
     fields, start = read_front_matter(raw.lstrip())
     first = raw[: MAX_RAW_TITLE + start].lstrip()[start:].lstrip().partition("\n")[0]
-    text = PlacedText(source, fields.get("title") or _find_heading(first))
+    text = PlacedText(source, fields.get("title") or find_heading(first))
     text.add(raw)
     return text.finish()
 
@@ -84,27 +136,6 @@ def unwrap_paragraphs(text: str) -> str:
     return "\n".join(" ".join(paragraph) for paragraph in _split_paragraphs(text))
 
 
-def plain_markdown(text: str) -> str:
-    """Markdown with its wrapped lines joined, escaped characters as they are shown, but in code.
-
-    Format: https://spec.commonmark.org/0.31.2/, 2.4, 2.5 and 6.1.
-    """
-    lines = []
-    in_fence = in_block = is_after_blank = False
-    for line in unwrap_paragraphs(text).split("\n"):
-        is_fence = line.lstrip().startswith(("```", "~~~"))
-        in_fence ^= is_fence
-        in_block = line.startswith(("    ", "\t")) and (in_block or is_after_blank)
-        is_after_blank = not line.strip()
-        lines.append(line if is_fence or in_fence or in_block else _ESCAPED.sub(_show, line))
-    return strip_controls("\n".join(lines))
-
-
-def _show(escaped: re.Match[str]) -> str:
-    """What is shown of an escaped character or an entity; a code span as it is."""
-    return escaped[2] or (unescape_entities(escaped[0]) if escaped[0][0] == "&" else escaped[0])
-
-
 def _split_paragraphs(text: str) -> Iterator[list[str]]:
     """The lines of each paragraph; a line that is not wrapped is a paragraph of its own."""
     paragraph: list[str] = []
@@ -125,7 +156,7 @@ def _split_paragraphs(text: str) -> Iterator[list[str]]:
     yield paragraph
 
 
-def _find_heading(text: str) -> str:
+def find_heading(text: str) -> str:
     """The first heading of a text, without the marks that may close it; "" for none."""
     heading = _HEADING.search(text)
     return (heading[1].rstrip("# \t") or heading[1][:1]) if heading else ""

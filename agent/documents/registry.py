@@ -61,7 +61,7 @@ _CODE = (
 #: are the same, `text` where only its name or its type tells it from other text; the packages that
 #: it needs; what reads it; its suffixes; its media types, where they tell it.
 _TABLE = """
-Markdown;; ; files:read_markdown; md markdown;
+Markdown;; lxml; files:read_markdown; md markdown;
 text;; ; files:read_text; txt text rst adoc org;
 HTML;; lxml trafilatura; html.reader:read_html; html htm xhtml;
 PDF; mark; pypdfium2; pdf.reader:read_pdf; pdf;

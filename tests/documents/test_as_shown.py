@@ -293,3 +293,57 @@ def test_a_page_whose_style_raises_text_and_one_made_by_a_script_are_read() -> N
     page = f"<html><body><div id='__next'></div>{script}</body></html>"
     found = read_body(page.encode(), suffix=".html")
     assert found.text == "name: Lamp L9\nprice: 129.5\ncurrency: EUR"
+
+
+MARKDOWN = r"""---
+title: Travel rules
+---
+## Hotels
+
+Every **trip** needs the *approval* of `finance`. The __limit__ for a [night](https://e.org/x "t")
+is **140 euros**, ~~120 euros~~, 5 \* 3 &lt; 20 &amp; snake_case_name <!-- never shown -->.
+
+| Class | *Limit* | Paid by |
+|---|---:|---|
+| **Train** | 90 | card |
+
+3. Book *early*
+4. Keep the bill
+
+- [ ] H<sub>2</sub>O and 10<sup>-4</sup>
+
+```sh
+a \* b   # &amp;
+```
+
+<p style="display:none">hidden</p><p>About <del>30</del> 20.</p>
+"""
+
+
+def test_markdown_is_read_as_it_is_shown() -> None:
+    read = read_body(MARKDOWN.encode(), suffix=".md")
+    assert read.title == "Travel rules" and read.text.split("\n") == [
+        "## Hotels",
+        "Every trip needs the approval of finance. The limit for a night is 140 euros,"
+        " ~~120 euros~~, 5 * 3 < 20 & snake_case_name .",
+        "Class | Limit | Paid by",
+        "Class: Train | Limit: 90 | Paid by: card",
+        "3. Book early",
+        "4. Keep the bill",
+        "- [ ] H₂O and 10⁻⁴",
+        "a \\* b # &amp;",
+        "About ~~30~~ 20.",
+    ]
+
+
+def test_long_markdown_is_read_whole() -> None:
+    blocks = [f"Paragraph *{n}* tells of [it][1].\n\n- item {n}\n" for n in range(1500)]
+    read = read_body(("\n".join(blocks) + "\n[1]: https://e.org\n").encode(), suffix=".md")
+    lines = read.text.split("\n")
+    assert len(lines) == 3000 and lines[-2:] == ["Paragraph 1499 tells of it.", "- item 1499"]
+    assert not read.not_read
+
+
+def test_a_block_of_markdown_that_is_too_long_is_told() -> None:
+    [(what, count, why)] = read_body(b"word " * 420_000, suffix=".md").not_read
+    assert (what, count) == ("text", 1) and "too long" in why

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agent.documents.body_reader import BodyReader
-from agent.documents.files import plain_markdown, unwrap_paragraphs
+from agent.documents.files import unwrap_paragraphs
 from agent.documents.reading import read_body
 from agent.errors import ReadFailed, UsageError
 from agent.run.sources import open_sources
@@ -481,24 +481,6 @@ def test_unwrapping_changes_nothing_but_blanks(text: str) -> None:
     assert "".join(unwrap_paragraphs(text).split()) == "".join(text.split())
 
 
-def test_what_is_escaped_in_markdown_is_read_as_it_is_shown() -> None:
-    text = "5 \\* 3 &lt; 20 &amp; \\_so\\_ on \\\\ C:\\temp.\n\n"
-    text += "`a \\* b &amp; c`, ``x ` \\_``, ` \\*\n"
-    code = "\n    indented \\* &amp;\n\n```\nfenced \\* &amp;\n```\n- item \\#1"
-    assert plain_markdown(text + code).split("\n") == [
-        "5 * 3 < 20 & _so_ on \\ C:\\temp.",
-        "",
-        "`a \\* b &amp; c`, ``x ` \\_``, ` *",
-        "",
-        "    indented \\* &amp;",
-        "",
-        "```",
-        "fenced \\* &amp;",
-        "```",
-        "- item #1",
-    ]
-
-
 def test_unwraps_paragraphs_and_keeps_lists_and_code() -> None:
     long = "A sentence that was broken into lines by an editor at column seventy"
     text = f"{long}\nand goes on here.\n- item\n- item\n```\n{long}\ncode\n```"
@@ -588,7 +570,7 @@ def test_what_another_process_has_read_meanwhile_is_kept_and_not_mixed_up(
         rows = db.execute("SELECT path, title, text FROM documents WHERE path LIKE 'n%'").fetchall()
     db.close()
     assert sorted(rows) == [
-        (f"n{n}.md", f"Note {n}", f"# Note {n}\n\nIt is of word{n}.") for n in range(6)
+        (f"n{n}.md", f"Note {n}", f"# Note {n}\nIt is of word{n}.") for n in range(6)
     ]
 
 

@@ -54,14 +54,12 @@ def _read_page(page: bytes) -> Iterator[tuple[TextBlock, bool]]:
     """The blocks of a page, and whether each is a heading that begins a chapter."""
     from agent.documents.html.blocks import read_blocks
     from agent.documents.html.reader import parse_visible
-    from agent.documents.html.tables import name_columns
     from agent.documents.sniff import decode
 
     tree = parse_visible(decode(page))
     if tree is None:
         return
     body = tree.find("body")
-    name_columns(body)
     blocks = list(read_blocks(body))
     types = (one.get("epub:type") or one.get("type") or "" for one in (body, *body))
     is_chapter = _NO_CHAPTERS.isdisjoint(" ".join(types).split())

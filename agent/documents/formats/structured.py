@@ -9,7 +9,7 @@ from typing import Any
 
 from agent.characters import strip_controls
 from agent.documents.body_text import Body, BodyText, PlacedText, UnreadablePage, normalize_title
-from agent.documents.files import plain_markdown, read_plain_page
+from agent.documents.files import add_markdown, find_heading, read_plain_page
 from agent.documents.sniff import decode, detect_kind
 
 MAX_DEPTH = 50  # of values in values; what is deeper is written as JSON
@@ -73,10 +73,10 @@ def _read_notebook(source: Body, notebook: dict[str, Any]) -> BodyText:
             continue
         content = _join_texts(cell.get("source"))
         if cell.get("cell_type") == "markdown":
-            content = plain_markdown(content)
-            if not text.title and content.lstrip().startswith("# "):
-                text.title = normalize_title(content.lstrip("# \n").partition("\n")[0])
-        text.add(content, f"cell {n}")
+            text.title = text.title or normalize_title(find_heading(content))
+            add_markdown(text, content, f"cell {n}")
+        else:
+            text.add(content, f"cell {n}")
         outputs = cell.get("outputs")
         for output in outputs if isinstance(outputs, list) else ():
             text.add(_output_text(output), f"output of cell {n}")

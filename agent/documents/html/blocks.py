@@ -48,7 +48,7 @@ def read_blocks(
             yield block
         if is_start or node is not root:
             text = (node.text if is_start else node.tail) or ""
-            reader.builder.add(text.translate(_LINE_BREAKS))
+            reader.builder.add(text if reader.is_in_code else text.translate(_LINE_BREAKS))
     if block := reader.builder.build("paragraph"):
         yield block
 
@@ -63,11 +63,18 @@ class _BlockReader:
         self._starts: dict[Element, int] = {}  # of the links that are open
         self._numbers: dict[Element, int] = {}  # of the last item of each ordered list
         self._depth = 0  # of cells in cells
+        self._code_depth = 0
+
+    @property
+    def is_in_code(self) -> bool:
+        """Whether line breaks are shown as such."""
+        return self._code_depth > 0
 
     def enter(self, node: Element) -> TextBlock | None:
         """Begin an element; returns the block that ends before it."""
         block = self._part(node, node.getparent())
         self._depth += self._is_cell(node)
+        self._code_depth += node.tag == "pre"
         if node.tag == "ol":
             start = node.get("start", "")
             self._numbers[node] = (int(start) if start.isdecimal() and len(start) < 10 else 1) - 1
@@ -85,6 +92,7 @@ class _BlockReader:
             url, title, is_note = self._links[node]
             self.builder.link(self._starts[node], url, title, is_note=is_note)
         self._depth -= self._is_cell(node)
+        self._code_depth -= node.tag == "pre"
         return self._part(node, node)
 
     def _is_cell(self, node: Element) -> bool:

@@ -32,6 +32,7 @@ from agent.documents.html.own_words import (
     find_paid_parts,
     measure_parts,
 )
+from agent.documents.html.tables import name_columns
 from agent.documents.html.walls import detect_wall
 
 #: Seconds of processor time for a page. The slowest honest one measured takes 1.3; run
@@ -47,6 +48,8 @@ MAX_ELEMENTS = 15_000
 MAX_TAGS = 120_000
 #: The parser compares all attributes of a tag pairwise: 200,000 of them take a minute.
 MAX_ATTRIBUTES = 1000
+
+STRUCK = "~~"  # around what is struck through, as in Markdown
 
 #: MediaWiki's footnote numbers, which would read like citations of an answer, and its edit links.
 _EDITORIAL_MARKS = (
@@ -171,10 +174,15 @@ def extract_html(html: str, url: str = "") -> HtmlPage:
 
 
 def parse_visible(html: str) -> Element | None:
-    """The tree of a page, which has a body, without what a browser hides; None for no page."""
+    """The tree of a page, which has a body, as it is shown; None for no page.
+
+    It is without what a browser hides. Raised text, formulas and rows of tables are text.
+    """
     if (tree := parse_page(html)) is not None:
         remove_elements(tree.xpath(_EDITORIAL_MARKS))
         remove_hidden(tree)
+        _write_scripts(tree)
+        name_columns(tree.find("body"))
     return tree
 
 
@@ -221,10 +229,15 @@ def _parse(html: str) -> tuple[Element | None, bool]:
 
 
 def _write_scripts(tree: Element) -> None:
-    """Write raised and lowered text and formulas as text that means the same.
+    """Write raised, lowered and struck text and formulas as text that means the same.
 
     What is raised and links is the mark of a note.
     """
+    for element in tree.iter("del", "s", "strike"):
+        if element.text_content().strip():
+            end = element.makeelement("span")
+            element.text, end.text = STRUCK + (element.text or ""), STRUCK
+            element.append(end)
     styled = tree.xpath("//span[contains(@style, 'vertical-align')]")
     for element in [*tree.iter("sup", "sub", "math"), *styled]:
         shift = _SHIFT.search(element.get("style", "")) if element.tag == "span" else None
