@@ -61,7 +61,7 @@ _CODE = (
 #: are the same, `text` where only its name or its type tells it from other text; the packages that
 #: it needs; what reads it; its suffixes; its media types, where they tell it.
 _TABLE = """
-Markdown;; lxml; files:read_markdown; md markdown;
+Markdown; text; lxml; files:read_markdown; md markdown; text/markdown text/x-markdown
 text;; ; files:read_text; txt text rst adoc org;
 HTML;; lxml trafilatura; html.reader:read_html; html htm xhtml;
 PDF; mark; pypdfium2; pdf.reader:read_pdf; pdf;
@@ -191,7 +191,7 @@ def _find_on_web(source: Body) -> Format:
     if kind in ("html", "xml", "pdf"):
         return _BY_SUFFIX[f".{kind}"]
     told = (_BY_MEDIA_TYPE.get(declared), _BY_SUFFIX.get(_suffix_of(source.url)))
-    known = (one for one in told if one and one.mark == "text")  # not Markdown of the web
+    known = (one for one in told if one and one.mark == "text")
     return next(known, _BY_SUFFIX[".json"] if kind == "json" else _PLAIN_PAGE)
 
 

@@ -199,7 +199,8 @@ def test_blanks_controls_and_zero_width_characters() -> None:
     ("body", "content_type", "text"),
     [
         ('{"a": [1, "zwei"]}', "application/json", '{"a": [1, "zwei"]}'),
-        ("# Title\n\nSome *words*.", "text/markdown", "# Title\nSome *words*."),
+        ("# Title\n\nSome *words*.", "text/markdown", "# Title\nSome words."),
+        ("Some *words*.", "text/plain", "Some *words*."),
         ("<p align=center>A</p>\n# Name", "text/plain", "<p align=center>A</p>\n# Name"),
         ("plain words", "", "plain words"),
         ("<rss><channel><item><title>One &amp; two</title></item></channel>", "", "- One & two"),

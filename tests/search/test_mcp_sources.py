@@ -7,6 +7,7 @@ import json
 import shlex
 import subprocess
 import sys
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -243,6 +244,20 @@ def offered(name: str, *required: str, reads: bool | None = None) -> types.Tool:
     form = {"type": "object", "properties": {a: {"type": "string"} for a in required}}
     hints = types.ToolAnnotations(read_only_hint=reads)
     return types.Tool(name=name, input_schema=form | {"required": [*required]}, annotations=hints)
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ("# Ferry\n\nIt *sinks*.", "# Ferry\nIt sinks."),
+        ("It **sinks** at [six](/a).", "It sinks at six."),
+        ("It <sinks> *y*.", "It <sinks> *y*."),
+    ],
+)
+def test_a_text_of_a_server_is_markdown_where_it_has_its_marks(given: str, shown: str) -> None:
+    row = read_document(types.CallToolResult(content=[text(given)]))
+    with closing(PageReader()) as reader:
+        assert reader.build("https://a.example", "", row.body, row.type).text == shown
 
 
 def test_tools_are_known_by_their_schemas_or_named() -> None:

@@ -6,6 +6,7 @@ Nothing is trusted to have a form. The pair of tools that chat programs ask for 
 
 from __future__ import annotations
 
+import re
 from base64 import b64decode
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -27,6 +28,7 @@ NAMES = {
     "date": "date published_date publishedDate published updated_at last_modified".split(),
 }
 MAX_ROWS = 20
+_MARKDOWN = re.compile(r"\]\((?:https?:|/)|\*\*\S|^#{1,6} ", re.M)
 MAX_DEPTH = 4  # levels at which the list of results is looked for
 
 
@@ -46,6 +48,12 @@ class Row(NamedTuple):
     def body(self) -> bytes:
         """Its text as bytes of its type."""
         return self.data or self.text.encode("utf-8", "replace")
+
+    @property
+    def type(self) -> str:
+        """The media type of its body: servers seldom say that a text is Markdown."""
+        is_marked = not self.data and _MARKDOWN.search(self.text)
+        return "text/markdown; charset=utf-8" if is_marked else self.media_type
 
 
 def read_rows(result: CallToolResult) -> list[Row]:

@@ -251,5 +251,5 @@ class McpReader:
     def _read_place(self, place: McpPlace, url: str) -> Page:
         name = PREFIX + place.server
         row = self._sources[name].read(place)
-        page = self._reader.build(url, row.title, row.body, row.media_type)
+        page = self._reader.build(url, row.title, row.body, row.type)
         return page.model_copy(update={"text_from": name})
