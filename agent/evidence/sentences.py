@@ -6,6 +6,7 @@ Every span is a half-open range of character offsets into the text.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache, lru_cache
 from itertools import islice
 
@@ -33,6 +34,7 @@ QUOTED = 300  # characters, before and after a stop
 #: Stops and line breaks that are looked at: a text of `DENSE` characters for each has no prose, and
 #: a table or a list of words seldom so many.
 LEAST_BORDERS, MOST_BORDERS, DENSE = 1000, 50_000, 8
+CELL = 60  # characters of a cell that may be a sentence
 LONGEST = 10_000  # characters of a sentence; a longer one is a list or an attack, and is cut
 #: Matches only where a run of stops begins, so that a long run is scanned once.
 _BORDER = re.compile(
@@ -44,7 +46,8 @@ _BORDER = re.compile(
 def split_sentences(text: str) -> tuple[Span, ...]:
     """The spans of the sentences of a text, without surrounding blanks. A line break ends one.
 
-    A sentence is cut after `LONGEST` characters. Where more than one character in `DENSE` is a stop
+    A row of a table is one sentence, unless cells side by side are sentences. A sentence is cut
+    after `LONGEST` characters. Where more than one character in `DENSE` is a stop
     or a line break, or there are more than `MOST_BORDERS`, the rest is cut like that alone.
     """
     spans: list[Span] = []
@@ -59,8 +62,24 @@ def split_sentences(text: str) -> tuple[Span, ...]:
         spans.append((start, border.end()))
         start = border.end()
     spans.append((start, len(text)))
-    cut = ((at, min(at + LONGEST, end)) for a, end in spans for at in range(a, end, LONGEST))
+    cells = (cell for span in spans for cell in _split_cells(text, *span))
+    cut = ((at, min(at + LONGEST, end)) for a, end in cells for at in range(a, end, LONGEST))
     return tuple(span for span in (_trim(text, *s) for s in cut) if span[0] < span[1])
+
+
+def _split_cells(text: str, start: int, end: int) -> Iterator[Span]:
+    """A sentence; of a row whose cells are sentences each of them, the first with its row's name."""
+    begins, cell = start, start
+    is_within = start > 0 and text[start - 1] != "\n"  # a cell of several sentences
+    bar = text.find(" | ", start, end)
+    while bar >= 0:
+        after = text.find(" | ", bar + 3, end)
+        is_said = is_within or (bar - cell > CELL and text[bar - 1] in ".!?")
+        if is_said and (after if after >= 0 else end) - bar > CELL:
+            yield begins, bar
+            begins, is_within = bar + 2, False
+        cell, bar = bar + 3, after
+    yield begins, end
 
 
 def _goes_on(text: str, start: int, border: re.Match[str]) -> bool:
