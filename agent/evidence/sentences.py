@@ -68,7 +68,7 @@ def split_sentences(text: str) -> tuple[Span, ...]:
 
 
 def _split_cells(text: str, start: int, end: int) -> Iterator[Span]:
-    """A sentence; of a row whose cells are sentences each of them, the first with its row's name."""
+    """A sentence; of a row whose cells are sentences each one, the first behind its row's name."""
     begins, cell = start, start
     is_within = start > 0 and text[start - 1] != "\n"  # a cell of several sentences
     bar = text.find(" | ", start, end)
