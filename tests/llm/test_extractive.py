@@ -180,6 +180,7 @@ def filled(topic: str, shown: tuple[Excerpt, ...]) -> list[str | None]:
         ("When was the Orbita Tower opened?", "It was opened on 3 May 1975.", "3 May 1975"),
         ("When was the Orbita Tower opened?", "It was painted in 1975.", None),
         ("When was the Orbita Tower opened?", "It would be opened in 1975.", None),
+        ("How high is the Orbita Tower?", "It is ~~90 m~~ 80 m high.", None),
         ("Where is the Orbita Tower located?", "It is located in Lund, Sweden.", "Lund, Sweden"),
         ("How many floors does the Orbita Tower have?", "It has 31 floors and 4 lifts.", "31"),
         ("How many floors does the Orbita Tower have?", "It has 4 lifts.", None),

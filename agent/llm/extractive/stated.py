@@ -20,7 +20,7 @@ _CHINESE = re.compile(f"[{CJK}]")
 _HEDGE = re.compile(
     r"\b(?:would|expected|planned|scheduled|intended|rumou?red|(?-i:may)|might|could|whether|if|not|never"
     r"|nor|proposed|supposed|allegedly|some (?:say|claim|believe)"
-    r"|(?:did|does|was|were|is|has|had)n['’]t)\b",
+    r"|(?:did|does|was|were|is|has|had)n['’]t)\b|~~",  # struck through
     re.I,
 )
 
