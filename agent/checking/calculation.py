@@ -86,7 +86,8 @@ class _Found(NamedTuple):
 def compute_claim(expression: str, claim: str, places: Sequence[QuotePlace]) -> Computed | None:
     """What a judge's arithmetic says of a claim; None where there is none, as in a number alone.
 
-    A number may stand anywhere in a sentence that a quote is of.
+    A number may stand anywhere in a sentence that a quote is of. What cannot be read as arithmetic
+    is none: small models write their reasons there.
     """
     if (expression := expression.strip()).casefold() in NONE:
         return None
@@ -95,13 +96,14 @@ def compute_claim(expression: str, claim: str, places: Sequence[QuotePlace]) -> 
     places = [p._replace(start=all_[0][0], end=all_[-1][1]) for p, all_ in spans]
     faults: list[str] = []
     for groups in (True, False):  # a comma between digits: of one number, or between two
+        node = None
         try:
             node = parse_arithmetic(expression, groups=groups)
             found = list(_find_terms(node, claim, places))
             return _compute(expression, node, found, claim, places)
         except Unreadable as error:
-            faults.append(f"{expression}: {error}")
-    return Computed(None, faults[0])
+            faults += [f"{expression}: {error}"] if node else []
+    return Computed(None, faults[0]) if faults else None
 
 
 def _compute(

@@ -55,10 +55,7 @@ def test_what_follows_holds(expression: str, claim: str) -> None:
         ("1240 - 960", "The Norvik bridge is 280 metres longer.", "in none of its quotes"),
         ("max(1240, 980, 310)", "The Hallen bridge is the longest of the three bridges.", ""),
         ("1240 - 980", "The Norvik bridge is more than 260 metres longer.", "does not say"),
-        ("__import__('os')", "The Norvik bridge is 260 metres longer.", "cannot be read"),
-        ("1240 ** 980", "The Norvik bridge is 260 metres longer.", "cannot be read"),
         ("1240 / (980 - 980)", "The Norvik bridge is 260 metres longer.", "cannot be computed"),
-        ("(" * 500 + "1" + ")" * 500, "The Norvik bridge is 260 metres longer.", "cannot be read"),
     ],
 )
 def test_what_does_not_follow_fails(expression: str, claim: str, fault: str) -> None:
@@ -79,6 +76,16 @@ def test_the_judge_is_held_to_its_own_arithmetic() -> None:
     wrong = judge("100 * 3 / (3 + 1)", "80% of the members voted yes.")
     assert (wrong.verdict, wrong.by) == ("unsupported", "calculation")
     assert judge("", "75% of the members voted yes.").verdict != "supported"
+
+
+@pytest.mark.parametrize(
+    "told",
+    ["__import__('os')", "3 ** 1", "(" * 500 + "3" + ")" * 500, "Three members voted yes.", "n/a"],
+)
+def test_what_is_no_arithmetic_neither_proves_nor_refutes(told: str) -> None:
+    judged = Assessment("supported", "a-model", Calculation(expression=told))
+    for claim, verdict in (("3 members agreed.", "supported"), ("75% of them agreed.", "partial")):
+        assert limit_assessment(judged, claim, [place(SPLIT)]) == Assessment(verdict, "a-model")
 
 
 @given(st.text(alphabet="0123456789+-*/()., <>=maxincountdy\"'°€٣", max_size=60))
