@@ -87,7 +87,8 @@ def compute_claim(expression: str, claim: str, places: Sequence[QuotePlace]) -> 
     """What a judge's arithmetic says of a claim; None where there is none, as in a number alone.
 
     A number may stand anywhere in a sentence that a quote is of. What cannot be read as arithmetic
-    is none: small models write their reasons there.
+    is none: small models write their reasons there. They also compute what nobody asked: a fault
+    counts only where the claim says a number that its quotes do not have, or a superlative.
     """
     if (expression := expression.strip()).casefold() in NONE:
         return None
@@ -100,10 +101,21 @@ def compute_claim(expression: str, claim: str, places: Sequence[QuotePlace]) -> 
         try:
             node = parse_arithmetic(expression, groups=groups)
             found = list(_find_terms(node, claim, places))
-            return _compute(expression, node, found, claim, places)
+            made = _compute(expression, node, found, claim, places)
+            return None if made and made.fault and not _needs_arithmetic(claim, places) else made
         except Unreadable as error:
             faults += [f"{expression}: {error}"] if node else []
-    return Computed(None, faults[0]) if faults else None
+    return Computed(None, faults[0]) if faults and _needs_arithmetic(claim, places) else None
+
+
+def _needs_arithmetic(claim: str, places: Sequence[QuotePlace]) -> bool:
+    """Whether a claim says a superlative, or a number that its quotes do not have."""
+    extremes = (words.search(claim) for _, words in language_of(claim).extremes)
+    return any(extremes) or bool(find_missing(claim, _given_texts(places), derived=False))
+
+
+def _given_texts(places: Sequence[QuotePlace]) -> list[str]:
+    return [text for place in places for text in (place.quote, place.title)]
 
 
 def _compute(
@@ -136,9 +148,8 @@ def _compute(
         return Computed(made, f"{expression} is {round(value, 3):,g}, which the claim does not say")
     if isinstance(node, Operation) and (fault := _find_fault(node, found, claim, is_extreme, last)):
         return Computed(made, fault)
-    given = [text for place in places for text in (place.quote, place.title)]
     known = {*told, *(one.meant for one in found if not one.place)}
-    left = (one for one in find_missing(claim, given) if one not in known)
+    left = (one for one in find_missing(claim, _given_texts(places)) if one not in known)
     counted = {float(items), value if told and made.expression[:5] == "count" else 0.0}
     return Computed(made, "", tuple(x for x in left if not counted & set(getattr(x, "values", ()))))
 

@@ -78,6 +78,14 @@ def test_the_judge_is_held_to_its_own_arithmetic() -> None:
     assert judge("", "75% of the members voted yes.").verdict != "supported"
 
 
+@pytest.mark.parametrize("told", ["3 + 1", "4 - 1", "1990-05-01 - 2020-03-02", "12 * 3", "1 / 0"])
+def test_what_nobody_asked_to_be_computed_loses_no_claim(told: str) -> None:
+    """Small models compute for each claim; all numbers of this one stand in its quote."""
+    judged = Assessment("supported", "a-model", Calculation(expression=told))
+    for claim, verdict in ((SPLIT, "supported"), ("Of the members 9 voted yes.", "unsupported")):
+        assert limit_assessment(judged, claim, [place(SPLIT)]).verdict == verdict
+
+
 @pytest.mark.parametrize(
     "told",
     ["__import__('os')", "3 ** 1", "(" * 500 + "3" + ")" * 500, "Three members voted yes.", "n/a"],
