@@ -88,6 +88,8 @@ def test_questions_of_the_same_things_are_one_table_with_a_source_in_each_cell(
     assert not second.sentences and not second.open  # nor is it told that nothing was found
     told = [one.text for one in rows_and_sentences(answer)]
     assert len({one.rstrip(".! ").casefold() for one in told}) == len(told) > 6
+    [summed] = [one.prompt for one in services.model_requests if one.task == "summary"]
+    assert f"| {OPENED} | | | Borsk | 2004 |" in summed  # a row is no news without its question
     comments = commented(to_docx(answer))
     assert not [words for words, comment in comments if "not found in this" in comment]
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
+from agent.checking.bench import shown_text
 from agent.checking.summary import first_sentences, said_as, tell_once
 from agent.evidence import content_words, render_sources
 from agent.evidence.citing import explain_lost_citations, make_answered, order_quotes
@@ -189,7 +190,7 @@ class WriteSections:
                 Section(
                     heading=task.heading,
                     claims=(*claims, *rows),
-                    open=tuple(one for one in missing if not by_rules or not _tells(claims, one))
+                    open=tuple(one for one in missing if not by_rules or not _tells(made, one))
                     or (() if made or table else (task.heading,)),
                 )
             )
@@ -272,7 +273,7 @@ class SumUp:
             evidence=select_evidence(research, self.budget),
             language=self.language,
             headings=tuple(theme.heading for theme in themes),
-            sections=tuple(tuple(c.text for c in theme.claims) for theme in themes),
+            sections=tuple(tuple(map(shown_text, theme.claims)) for theme in themes),
             reader=self.reader,
         )
         text = yield from _ask_once(task, self, research)
