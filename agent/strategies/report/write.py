@@ -278,7 +278,9 @@ class SumUp:
         )
         text = yield from _ask_once(task, self, research)
         summary = tuple(_sum_up(text, stands)) or tuple(first_sentences(themes))
-        opposed = tuple(_oppose(text.contradictions, themes))
+        opposed = tuple(dict.fromkeys(_oppose(text.contradictions, themes)))
+        sides = {said_as(claim) for claim in opposed}
+        summary = tuple(claim for claim in summary if said_as(claim) not in sides)
         report = report.model_copy(update={"conflicts": (*report.conflicts, *opposed)})
         most = max(LEAST_WORDS, SUMMARY_SHARE * self.max_words)
         summary = tuple(cut_words(summary[:MAX_SUMMARY_SENTENCES], most))
