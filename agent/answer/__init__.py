@@ -11,6 +11,7 @@ from agent.answer.build import (
     build_run_info,
     build_slot_answers,
     build_usage,
+    list_failures,
     warm_validators,
 )
 from agent.answer.json_format import to_json
@@ -41,6 +42,7 @@ __all__ = [
     "build_run_info",
     "build_slot_answers",
     "build_usage",
+    "list_failures",
     "to_json",
     "warm_validators",
 ]

@@ -8,7 +8,7 @@ from agent.answer import phrases
 from agent.answer.docx_comments import Remark, add_comments, make_document, quote_line
 from agent.answer.markdown import write_markdown
 from agent.answer.schema import Answer, Citation
-from agent.answer.shown import show_answer
+from agent.answer.shown import order_claims, show_answer
 from agent.characters import strip_controls
 from agent.evidence.citing import render_claim
 from agent.evidence.ranking import rank_texts
@@ -27,15 +27,16 @@ def write_answer_docx(answer: Answer) -> bytes:
 
 
 def _list_remarks(answer: Answer, by_source: Mapping[int, Sequence[Citation]]) -> Iterator[Remark]:
-    """In the order in which the sentences are shown."""
-    for claim in phrases.all_claims(answer):
+    for claim in order_claims(answer):
         lines = [
             line for n in claim.citations for line in _list_quotes(claim, by_source.get(n, ()))
         ]
         if lines:
             verdict = phrases.VERDICT_LABELS.get(claim.verdict, "confirmed")
             comment = strip_controls("\n".join((verdict, *lines)))
-            yield Remark((render_claim(claim), claim.text), comment)
+            shown = render_claim(claim)
+            cells = phrases.read_cells(shown)[-1:] if claim.form == "row" else []
+            yield Remark((shown, *cells, claim.text), comment)
 
 
 def _list_quotes(claim: Claim, cited: Sequence[Citation]) -> Iterator[str]:

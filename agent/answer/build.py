@@ -296,12 +296,20 @@ def _count_sources(research: Research) -> SourceCounts:
 
 def _event_warnings(research: Research, report: CitedReport | None) -> list[str]:
     warnings = [*(report.warnings if report else ()), *_model_warnings(research.events_of(Asked))]
-    for event in research.events_of(Failed):
-        fallback = f" Used instead: {event.stand_in}." if event.stand_in else ""
-        warnings.append(f"{event.subject}: {event.message}{fallback}")
-    warnings += dict.fromkeys(event.reason for event in research.events_of(Halted))
+    warnings += list_failures(research)
     warnings += [event.message for event in research.events_of(Warned)]
     return [*warnings, *_blocked_warning(research)]
+
+
+def list_failures(research: Research) -> list[str]:
+    """What failed in a run and what was used instead, and why gathering ended early; each once."""
+    failed = (
+        f"{event.subject}: {event.message.rstrip('.')}. Used instead: {event.stand_in}."
+        if event.stand_in
+        else f"{event.subject}: {event.message}"
+        for event in research.events_of(Failed)
+    )
+    return list(dict.fromkeys((*failed, *(one.reason for one in research.events_of(Halted)))))
 
 
 def _blocked_warning(research: Research) -> Iterator[str]:

@@ -6,6 +6,7 @@ Only what is proved counts, and only where it says one time: of two, nobody know
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -96,7 +97,8 @@ def series_of_rows(intro: str, rows: Sequence[Claim]) -> Iterator[Series]:
     proved = [(read_cells(row.text), row) for row in rows if row.verdict == "supported"]
     head = next((read_cells(line) for line in intro.splitlines() if line.startswith("|")), [""])
     for n in range(1, min((len(cells) for cells, _ in proved), default=0)):
-        told = [(cells[0], cells[n], row.citations) for cells, row in proved]
+        times = Counter(cells[0] for cells, _ in proved)  # of one that is disputed nobody knows
+        told = [(cells[0], cells[n], row.citations) for cells, row in proved if times[cells[0]] < 2]
         yield from _make_series((head[n:] or [""])[0] or head[0], told)
 
 

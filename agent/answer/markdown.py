@@ -19,7 +19,7 @@ _INLINE_MARKUP = re.compile(
     r"|(?<!\S)#|#(?=\s|$)"  # the opening and the closing of a heading
 )
 #: What is markup only at the beginning of a line.
-_LINE_START_MARKUP = re.compile(r"^(?:[-+=:%]|\d{1,9}(?=[.)]))")
+_LINE_START_MARKUP = re.compile(r"^(?:[-+=:%]|\d{1,9}(?=[.)](?:\s|$)))")
 #: Left as they are in a link destination. Characters that could end it are not among them, nor is
 #: `;`, without which `&` cannot begin an entity.
 _URL_CHARACTERS = "!#$%'*+,-./:=?@_~&"

@@ -22,6 +22,8 @@ MOST_AUTHORS = 3  # that are named
 REWORDED = ("number", "words")
 NO_CONFLICTS = "No significant conflicting information was found."
 ALL_SUMMED_UP = "All that was found is in the summary."
+TOLD_ELSEWHERE = "What was found for it is told elsewhere in this report."
+DISPUTED = "What the sources disagree about stands below, as Conflicting Information."
 NOT_COMPARED = "What the sources say was not compared value by value."
 #: What is shown after a sentence with this verdict; nothing for `supported`.
 VERDICT_LABELS: dict[Verdict, str] = {

@@ -16,9 +16,10 @@ from agent.state.urls import is_web_url
 
 if TYPE_CHECKING:  # at run time, building an answer imports this module for the report's Markdown
     from agent.answer.links import LookedAt
-    from agent.answer.report import ReportAnswer
+    from agent.answer.report import ReportAnswer, ReportSection
     from agent.answer.schema import Answer, Citation, SlotAnswer
 
+MOST_COLUMNS = 6  # of a table that compares
 LONG_PARAGRAPH = 400  # characters; only then does it end where other pages are cited
 
 
@@ -56,15 +57,25 @@ def show_report(
     confidence = (tree.Text(report.confidence, "strong"), ". ", report.rationale)
     themes = tuple(_list_themes(report)) or tuple(_lines(phrases.ALL_SUMMED_UP))
     none = _lines(phrases.NO_CONFLICTS if report.compared else phrases.NOT_COMPARED)
+    summary = _leave_conflicts(list(claims), report)
+    disputed = _lines(phrases.DISPUTED if report.conflicts else "", "quiet")
     sections = (
         _list_labels("Methodology", phrases.describe_methodology(report), "method"),
-        tree.PagePart("Executive Summary", _list_charted(list(claims), "answer"), "answer"),
+        tree.PagePart(
+            "Executive Summary", (*_list_charted(summary, "answer"), *disputed), "answer"
+        ),
         tree.PagePart("Main Findings", themes, "findings"),
         tree.PagePart("Conflicting Information", _list_conflicts(report) or none, "conflicts"),
         tree.PagePart("Confidence Assessment", (tree.Prose(confidence),), "confidence"),
         tree.PagePart("Sources", _list_sources(citations), "sources"),
     )
     return tree.Shown(report.title, sections=sections)
+
+
+def _leave_conflicts(claims: Sequence[Claim], report: ReportAnswer) -> Sequence[Claim]:
+    """The claims but for those that are told as conflicts, unless nothing else is left."""
+    opposed = {claim.text for claim in report.conflicts}
+    return [claim for claim in claims if claim.text not in opposed] or claims
 
 
 def _list_report_sections(answer: Answer, report: ReportAnswer) -> Iterator[tree.PagePart]:
@@ -145,12 +156,35 @@ def list_warnings(warnings: Iterable[str], role: str = "") -> Sequence[tree.Bloc
 
 def _list_claims(claims: Iterable[Claim], role: str = "") -> list[tree.Block]:
     """Claims in order: sentences as paragraphs, items as lists, rows as tables."""
-    groups = groupby(claims, key=lambda claim: (claim.form, claim.intro))
-    return [
-        block
-        for (form, intro), some in groups
-        for block in _list_block(form, intro, list(some), role)
-    ]
+    blocks: list[tree.Block] = []
+    for is_row, several in groupby(claims, key=lambda claim: claim.form == "row"):
+        groups = groupby(several, key=lambda claim: (claim.form, claim.intro))
+        made = [(form, intro, list(some)) for (form, intro), some in groups]
+        if is_row and (crossed := _cross([rows for _, _, rows in made])):
+            below = (_list_below(intro, rows) for _, intro, rows in made)
+            blocks += (crossed, *(block for some in below for block in some))
+        else:
+            blocks += (block for one in made for block in _list_block(*one, role))
+    return blocks
+
+
+def _cross(tables: Sequence[Sequence[Claim]]) -> tree.Table | None:
+    """Tables that each ask one thing of the same few, as one; None where they are not such.
+
+    What each asks is a row, and a disputed cell has every value.
+    """
+    heads = [phrases.read_cells(rows[0].intro.partition("\n")[0]) for rows in tables]
+    things = dict.fromkeys(phrases.read_cells(one.text)[0] for rows in tables for one in rows)
+    if len(tables) < 2 or len(things) > MOST_COLUMNS or any(head[1:] != [""] for head in heads):
+        return None
+    lines = []
+    for (asked, _), rows in zip(heads, tables, strict=True):
+        cells: dict[str, list[tree.Inline]] = {thing: [] for thing in things}
+        for thing, value in map(_read_row, rows):
+            cell = cells[tree.plain_text(thing)]
+            cell += (*([" / "] if cell else []), *value)
+        lines.append(((asked,), *(tuple(cell) or ("–",) for cell in cells.values())))
+    return tree.Table(("", *things), lines, "compared")
 
 
 def _list_charted(claims: Sequence[Claim], role: str = "") -> list[tree.Block]:
@@ -173,13 +207,18 @@ def _list_block(form: str, intro: str, claims: Sequence[Claim], role: str) -> It
     if form == "row":
         head = phrases.read_cells(table[0]) if table else []
         yield tree.Table(head, tuple(map(_read_row, claims)))
-        yield from map(draw_chart, series_of_rows(intro, claims))
-        yield from (tree.Prose(note, "quiet") for claim in claims for note in list_notes(claim))
+        yield from _list_below(intro, claims)
     elif form == "item":
         items = [(claim, [tree.Item(note) for note in list_notes(claim)]) for claim in claims]
         yield tree.Bullets([tree.Item(_read_sentence(one), notes) for one, notes in items], role)
     else:
         yield from _list_sentences(claims, role)
+
+
+def _list_below(intro: str, rows: Sequence[Claim]) -> Iterator[tree.Block]:
+    """What stands below a table: its chart, and the notes of its rows."""
+    yield from map(draw_chart, series_of_rows(intro, rows))
+    yield from (tree.Prose(note, "quiet") for row in rows for note in list_notes(row))
 
 
 def _list_sentences(claims: Sequence[Claim], role: str) -> Iterator[tree.Block]:
@@ -233,19 +272,50 @@ def _tell_verdict(claim: Claim) -> tree.Parts:
 def _list_themes(report: ReportAnswer) -> Iterator[tree.Block]:
     for n, theme in enumerate(report.sections, 1):
         yield tree.Heading(theme.heading, f"theme-{n}")
-        dated = {one.text: one.at for one in theme.timeline}
-        yield from _list_charted([one for one in theme.sentences if one.text not in dated])
-        yield from _list_timeline([one for one in theme.sentences if one.text in dated], dated)
-        yield from _lines(f"Not found: {' '.join(theme.open)}" if theme.open else "", "quiet")
+        undated, dated = _part_dated(theme)
+        yield from _list_charted(undated)
+        yield from _list_timeline(dated)
+        yield from _list_open(theme)
 
 
-def _list_timeline(claims: Sequence[Claim], dated: Mapping[str, str]) -> Sequence[tree.Block]:
+def _part_dated(theme: ReportSection) -> tuple[list[Claim], dict[str, list[Claim]]]:
+    """The sentences of a section: those beside its timeline, and those of it by their times."""
+    times = {one.text: one.at for one in theme.timeline}
+    dated: dict[str, list[Claim]] = {at: [] for at in sorted(times.values())}
+    undated = [one for one in theme.sentences if one.text not in times]
+    for one in theme.sentences:
+        if one.text in times:
+            dated[times[one.text]].append(one)
+    return undated, dated
+
+
+def _list_open(theme: ReportSection) -> Sequence[tree.Block]:
+    """To which questions of a section nothing was found."""
+    if not theme.open:
+        return _lines("" if theme.sentences else phrases.TOLD_ELSEWHERE, "quiet")
+    items = tuple(tree.Item((question,)) for question in theme.open)
+    return (tree.Prose(("Not found:",), "quiet"), tree.Bullets(items, "quiet"))
+
+
+def _list_timeline(dated: Mapping[str, Sequence[Claim]]) -> Sequence[tree.Block]:
     """Sentences with their times, in order."""
     items = [
-        tree.Item((tree.Text(dated[one.text], "strong"), ": ", *_read_sentence(one)))
-        for one in sorted(claims, key=lambda one: dated[one.text])
+        tree.Item((tree.Text(f"{at}:", "strong"), " ", *_read_sentence(one)))
+        for at, claims in dated.items()
+        for one in claims
     ]
     return (tree.Bullets(items, "timeline"),) if items else ()
+
+
+def order_claims(answer: Answer) -> Iterator[Claim]:
+    """The claims of an answer in the order in which they are shown."""
+    if (report := answer.report) is None:
+        yield from answer.claims
+        return
+    yield from _leave_conflicts(answer.claims, report)
+    for undated, dated in map(_part_dated, report.sections):
+        yield from (*undated, *(one for claims in dated.values() for one in claims))
+    yield from report.conflicts
 
 
 def _list_conflicts(report: ReportAnswer) -> Sequence[tree.Block]:

@@ -62,6 +62,9 @@ def find_shortfalls(research: Research, findings: Mapping[str, Finding]) -> Iter
     claims = all_claims(research.answer) if research.answer else []
     if missing:
         yield f"Not found: {list_names(missing)}."
+    report = research.answer.report if research.answer else None
+    if unanswered := [one for theme in report.themes for one in theme.open] if report else []:
+        yield f"Without an answer: {list_names(unanswered)}"
     known = [one for one in findings.values() if one.value is not None]
     if research.answer:
         yield from _find_untold(research, research.answer, known, needed)
@@ -98,7 +101,8 @@ def _find_untold(
 ) -> Iterator[str]:
     """Which parts of the question, and which items of a source's list, nothing of an answer tells.
 
-    Where there is a needed fact for each part of the question, the slots tell what is open.
+    Where there is a needed fact for each part of the question, the slots tell what is open; in a
+    report its planned questions do.
     """
     topic, claims = research.topic, all_claims(answer)
     told = "\n".join((*(claim.text for claim in claims), *(str(one.value) for one in known)))
@@ -108,7 +112,8 @@ def _find_untold(
     quoted = [list_around(pages[q.source], q.start, q.end) for q in answer.quotes]
     around = " ".join((*quoted, *(slot_words(one.slot) for one in known)))
     facts = sum(_is_of(one, needed) for one in known)
-    is_open = claims and facts < len(split_question(topic))
+    is_planned = research.plan and any(one.questions for one in research.plan.sections)
+    is_open = claims and not is_planned and facts < len(split_question(topic))
     if is_open and (untold := find_untold(topic, told, around)):
         yield f"Not told: {list_names(untold)}."
     texts = (told, *(str(one.value) for one in known if len(known) == 1))

@@ -463,5 +463,6 @@ def _rebuild(
 
 def _report(report: Report, place: Callable[[Sequence[Claim]], tuple[Claim, ...]]) -> Report:
     themes = [one.model_copy(update={"claims": place(one.claims)}) for one in report.themes]
-    kept = tuple(theme for theme in themes if theme.claims or theme.open)
+    was_empty = [not one.claims for one in report.themes]  # all of it is told elsewhere
+    kept = tuple(t for t, e in zip(themes, was_empty, strict=True) if t.claims or t.open or e)
     return report.model_copy(update={"themes": kept, "conflicts": place(report.conflicts)})

@@ -9,6 +9,13 @@ from agent.evidence.words import opens_with_pronoun
 from agent.state import Claim, Report, Section
 
 
+def said_as(claim: Claim) -> str:
+    """What two claims have in common that say the same in the same words."""
+    return fold(f"{claim.intro} {claim.text}" if claim.form == "row" else claim.text).rstrip(
+        " .!。！"
+    )
+
+
 def first_sentences(themes: Iterable[Section]) -> Iterator[Claim]:
     """What sums up a report where nothing else does: a proved sentence of each section, no row."""
     for claims in (theme.claims for theme in themes if theme.claims):
@@ -25,29 +32,30 @@ def holds(summary: Iterable[Claim], report: Report) -> bool:
 def tell_once(summary: tuple[Claim, ...], report: Report) -> tuple[tuple[Claim, ...], Report]:
     """A summary and its report, where both have nothing in the same words.
 
-    Such a sentence is left out of a section of which more is left; else of the summary, of which
-    at least the first sentence is left. Sides of a conflict are left out of sections too.
+    Sides of a conflict are left out of sections. A sentence of the summary is left out of a section
+    of which more is left; else of the summary, of which at least the first sentence is left.
     """
-    elsewhere = (*summary, *report.conflicts)
-    kept = [_leave_out(theme, elsewhere) or theme for theme in report.themes]
-    told = {fold(claim.text) for theme in kept for claim in theme.claims}
-    apart = tuple(claim for claim in summary if fold(claim.text) not in told)
+    themes = [_leave_out(theme, report.conflicts) for theme in report.themes]
+    kept = [left if (left := _leave_out(one, summary)).claims else one for one in themes]
+    told = {said_as(claim) for theme in kept for claim in theme.claims}
+    apart = tuple(claim for claim in summary if said_as(claim) not in told)
     if not apart:
         apart = summary[:1]
-        kept = [left for theme in kept if (left := _leave_out(theme, apart))]
+        pairs = [(_leave_out(theme, apart), theme) for theme in kept]
+        kept = [left for left, theme in pairs if left.claims or left.open or not theme.claims]
     return apart, report.model_copy(update={"themes": tuple(kept)})
 
 
-def _leave_out(theme: Section, elsewhere: tuple[Claim, ...]) -> Section | None:
-    """A section without sentences that are told elsewhere; None where nothing is left of it.
+def _leave_out(theme: Section, elsewhere: tuple[Claim, ...]) -> Section:
+    """A section without sentences that are told elsewhere.
 
     What speaks of such a sentence by a pronoun goes with it.
     """
-    said = {fold(claim.text) for claim in elsewhere}
+    said = {said_as(claim) for claim in elsewhere}
     left: list[Claim] = []
     is_left_out = False
     for claim in theme.claims:
         is_bound = is_left_out and opens_with_pronoun(claim.text)
-        if not (is_left_out := is_bound or fold(claim.text) in said):
+        if not (is_left_out := is_bound or said_as(claim) in said):
             left.append(claim)
-    return theme.model_copy(update={"claims": tuple(left)}) if left or theme.open else None
+    return theme.model_copy(update={"claims": tuple(left)})

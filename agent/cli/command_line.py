@@ -116,7 +116,7 @@ def research_question(options: dict[str, Any]) -> int:
             run = _begin_run(topic, options)
             with shell.interruptible("Stopping; once more to end at once.", run.stop):
                 output.follow(run, options)
-    except KeyboardInterrupt:  # while the question is read, or the index of a corpus is built
+    except (click.Abort, KeyboardInterrupt):  # at a question, or while an index is built
         stopped = Stopped("The run was stopped before it began.")
         return output.print_failure(topic, stopped, options)
     except OutputFailed:
@@ -143,7 +143,7 @@ def _print_estimate(topic: str, options: dict[str, Any]) -> int:
     from agent.run.request import clean_topic
 
     figures = estimate(clean_topic(topic), inputs.read_settings(options))
-    shell.print_text(figures.model_dump_json(indent=2) + "\n")
+    shell.print_text(figures.model_dump_json(indent=None if options["compact"] else 2) + "\n")
     return 0
 
 

@@ -33,12 +33,13 @@ def read_topic(options: dict[str, Any]) -> str:
 def read_plan_option(options: dict[str, Any]) -> dict[str, Any]:
     """The options with the plan itself for the name of its file; "": it is to be printed.
 
-    What follows `--plan` and is no file may be the question.
+    What follows `--plan` and is no file may be the question, unless it is named like one.
     """
     name = options["plan"]
     if not name:
         return options
-    if not (Path(name).exists() or options["question"] or options["topic"]):
+    is_file = Path(name).suffix in (".md", ".json") or Path(name).exists()
+    if not (is_file or options["question"] or options["topic"]):
         return {**options, "plan": "", "question": name}
     from agent.run.plan_file import read_plan
 

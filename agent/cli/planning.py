@@ -25,8 +25,8 @@ def print_plan(topic: str, options: dict[str, Any]) -> int:
     offer = offer_plan(topic, settings)
     if answers := _ask_user(offer.ask, options):
         offer = offer_plan(topic, settings.model_copy(update={"clarified": answers}))
-    is_json = options["format"] == "json"
-    text = offer.model_dump_json(indent=2) + "\n" if is_json else write_offer(offer, RUN_IT)
+    is_json, indent = options["format"] == "json", None if options["compact"] else 2
+    text = offer.model_dump_json(indent=indent) + "\n" if is_json else write_offer(offer, RUN_IT)
     if options["out"]:
         shell.write_file(options["out"], text)
     shell.print_text(text)

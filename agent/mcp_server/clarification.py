@@ -44,7 +44,7 @@ async def agree_on_plan(asked: Question, configure: Configure, dialogue: Dialogu
             offer = await asyncio.to_thread(plan_requested, configure, asked, clarified)
     except AgentError:  # the run tells what is wrong
         return asked
-    plan = Plan(**offer.model_dump(exclude={"estimate"}))
+    plan = Plan(**offer.model_dump())
     return asked.model_copy(update={"plan": plan})
 
 

@@ -203,9 +203,14 @@ def _check_claims(answer: Answer, evidence: JournalEvidence) -> Iterator[Failure
 def _rule(
     claim: Claim, before: Sequence[str], answer: Answer, evidence: JournalEvidence
 ) -> Assessment:
-    """What is to be said of a claim: by the rules, and by what models said in the journal."""
-    places = evidence.quote_places(_cited_by(claim, answer))
-    return decide_verdict(claim.text, places, evidence.assessments.get(shown_text(claim)), before)
+    """What is to be said of a claim: by the rules, and by what models said in the journal.
+
+    The side of a conflict was judged as a sentence of its section.
+    """
+    places, told = evidence.quote_places(_cited_by(claim, answer)), evidence.assessments
+    sides = {one.text for one in answer.report.conflicts} if answer.report else set()
+    as_sentence = told.get(claim.text) if claim.text in sides else None
+    return decide_verdict(claim.text, places, told.get(shown_text(claim), as_sentence), before)
 
 
 def _all_claims(answer: Answer) -> Iterator[tuple[str, Claim]]:

@@ -126,7 +126,7 @@ def _report_workloads(settings: Settings, slots: Sequence[Slot]) -> Workloads:
     asked = tuple(f"{n}?" for n in range(ASKED))
     searches = tuple(SubQuery(query=f"{n}") for n in range(SEARCHED))
     guess = PlannedSection(heading="?", questions=asked, searches=searches)
-    planned = _sections_workloads((guess,) * ceil(settings.max_sections * 2 / 3), settings)
+    planned = _sections_workloads((guess,) * ceil(settings.most_sections * 2 / 3), settings)
     likely = planned.likely._replace(asks=planned.likely.asks + 1)
     largest = max(most, planned.most, key=lambda load: load.asks * load.evidence_tokens)
     return Workloads(least, likely, largest)

@@ -48,6 +48,7 @@ def read_evidence(journal: Path | None) -> JournalEvidence:
     if not journal:
         return JournalEvidence({}, [], {}, None)
     recording = read_journal(journal)
+    recording.forget("late")  # the run has not used these
     calls = list(recording.calls.values())
     schema = get_path(recording.header, "settings", "slots_schema")
     return JournalEvidence(

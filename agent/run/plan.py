@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from typing import NamedTuple
 
+from agent.answer import list_failures
 from agent.errors import AgentError
 from agent.run.begin import journal_path, new_run_name, research
 from agent.run.estimate import Estimate, estimate
@@ -18,6 +19,7 @@ class PlannedRun(NamedTuple):
 
     plan: Plan
     name: str
+    warnings: tuple[str, ...]  # of what stood in for a model
 
 
 def plan_report(topic: str, settings: Settings, *, is_kept: bool = True) -> PlannedRun:
@@ -34,7 +36,8 @@ def plan_report(topic: str, settings: Settings, *, is_kept: bool = True) -> Plan
     if not is_kept:
         journal_path(settings, name).unlink(missing_ok=True)
     if plan := run.research.plan:
-        return PlannedRun(Plan(**plan.model_dump(exclude={"type"})), name)
+        warnings = tuple(list_failures(run.research))
+        return PlannedRun(Plan(**plan.model_dump(exclude={"type"})), name, warnings)
     raise run.error or AgentError("The run ended before it had a plan.", "Ask again.")
 
 
@@ -42,10 +45,11 @@ class PlanOffer(Plan):
     """A plan, and what its report would take."""
 
     estimate: Estimate
+    warnings: tuple[str, ...] = ()
 
 
 def offer_plan(topic: str, settings: Settings) -> PlanOffer:
     """Plan a report and estimate what it would take; nothing is kept of it."""
-    plan = plan_report(topic, settings, is_kept=False).plan
+    plan, _, warnings = plan_report(topic, settings, is_kept=False)
     taken = estimate(clean_topic(plan.topic), replace_settings(settings, {"plan": plan}))
-    return PlanOffer(**plan.model_dump(), estimate=taken)
+    return PlanOffer(**plan.model_dump(), estimate=taken, warnings=warnings)

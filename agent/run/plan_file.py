@@ -58,8 +58,10 @@ def _validate(fields: Json, name: str, find_line: Any) -> Plan:
     except ValidationError as error:
         first = error.errors()[0]
         place, fault = first["loc"], first["msg"].removeprefix("Value error, ")
-        if found := re.match(r"sections\.(\d+): ", fault):  # of the order of sections
-            place, fault = ("sections", int(found[1])), fault[found.end() :]
+        if found := re.match(r"(sections[.\w]*): ", fault):  # of the order of sections
+            keys = found[1].split(".")
+            place = tuple(int(key) if key.isdigit() else key for key in keys)
+            fault = fault[found.end() :]
         what = ".".join(str(key) for key in place if not isinstance(key, int))
         raise _refuse(name, find_line(place), f"{what}: {fault}".rstrip(".")) from None
 
@@ -73,7 +75,6 @@ def _parse_json(text: str, name: str) -> Plan:
     except InvalidJson as error:
         at = re.search(r"line (\d+)", str(error))
         raise _refuse(name, int(at[1]) if at else 1, f"it is not JSON: {error}") from None
-    value.pop("estimate", None)  # a plan is printed with it
     return _validate(value, name, lambda place: _line_of(text, place))
 
 
@@ -187,9 +188,13 @@ def write_outline(plan: Plan, remarks: Sequence[str] = ()) -> str:
 def write_offer(offer: PlanOffer, *remarks: str) -> str:
     """The plan as an outline, with what its report would take."""
     taken, usd = offer.estimate, offer.estimate.usd
-    price = f"{usd.min:g} to {usd.max:g} US dollars" if usd else "a price that is not known"
-    cost = f"It would take {taken.seconds.min:.0f} to {taken.seconds.max:.0f} seconds and {price}."
-    return write_outline(offer, (cost, *remarks))
+    price = f"{usd.likely:g} US dollars" if usd else "a price that is not known"
+    most = f", and {usd.max:g} dollars" if usd else ""
+    cost = (
+        f"It would take about {taken.seconds.likely:.0f} seconds, {taken.tokens.likely:,.0f} "
+        f"tokens and {price}; at most {taken.seconds.max:.0f} seconds{most}."
+    )
+    return write_outline(offer, (*offer.warnings, cost, *remarks))
 
 
 def _outline_lines(plan: Plan, remarks: Sequence[str]) -> Iterator[str]:

@@ -34,6 +34,7 @@ RESERVED_NAMES = frozenset({"gemini", "openai", "anthropic", "extractive", *TASK
 STRATEGY_NAMES = ("slots", "report", "loop", "auto")
 #: What earlier runs read, as a search provider: with the documents of corpora, and without.
 RUN_SOURCES = ("runs:all", "runs")
+LEAST_OF_SECTION = 60  # words
 DEFAULT_PROVIDERS = ("serpapi", "exa", "tavily", "serper", "google", "duckduckgo", "wikipedia")
 
 
@@ -296,6 +297,11 @@ class Settings(Frozen):
         if "max_words" in fields:
             fields.setdefault("report_words", fields["max_words"])
         return {**DEPTHS.get(fields.get("depth", "normal"), {}), **fields}
+
+    @property
+    def most_sections(self) -> int:
+        """How many sections a model plans: so few that each has room to say something."""
+        return max(1, min(self.max_sections, self.report_words // LEAST_OF_SECTION))
 
     @property
     def named_models(self) -> tuple[str, ...]:

@@ -17,6 +17,9 @@ MAX_SEARCHES = 8  # of a section
 MAX_ASKED = 3  # questions to the user
 LONGEST_LINE = 500  # characters: as of a query
 
+#: What a plan is offered with: it may come back with these.
+OFFERED = ("estimate", "warnings")
+
 QuestionType = Literal["factual", "comparative", "exploratory", "technical"]
 Depth = Literal["quick", "normal", "deep"]
 Line = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_LINE)]
@@ -57,9 +60,9 @@ def name_slot(question: str, thing: str = "") -> str:
 
 
 class Misplaced(NamedTuple):
-    """What is wrong in which section of a plan."""
+    """What is wrong where in the sections of a plan: `0.after.1`."""
 
-    section: int
+    place: str
     fault: str
 
 
@@ -78,6 +81,14 @@ class Plan(Frozen):
     ask: tuple[Line, ...] = Field(default=(), max_length=MAX_ASKED)
     sections: tuple[PlannedSection, ...] = Field(min_length=1, max_length=MAX_SECTIONS)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _take_offered(cls, value: Any) -> Any:
+        """A plan may come back as it was offered."""
+        own = cls.model_fields.keys()
+        is_offer = isinstance(value, dict) and not own >= set(OFFERED)
+        return {k: v for k, v in value.items() if k not in OFFERED} if is_offer else value
+
     @field_validator("*", mode="before")
     @classmethod
     def _clean(cls, value: Any) -> Any:
@@ -86,7 +97,7 @@ class Plan(Frozen):
     @model_validator(mode="after")
     def _check_order(self) -> Self:
         for misplaced in find_misplaced(self.sections):
-            raise ValueError(f"sections.{misplaced.section}: {misplaced.fault}")
+            raise ValueError(f"sections.{misplaced.place}: {misplaced.fault}")
         return self
 
     @property
@@ -110,11 +121,12 @@ def find_misplaced(sections: tuple[PlannedSection, ...]) -> Iterator[Misplaced]:
     headings = [section.heading for section in sections]
     for n, section in enumerate(sections):
         if section.heading in headings[:n]:
-            yield Misplaced(n, f"there are two sections {section.heading!r}")
-        if unknown := [name for name in section.after if name not in headings]:
-            yield Misplaced(n, f"it waits for {unknown[0]!r}, which is no section")
+            yield Misplaced(f"{n}", f"there are two sections {section.heading!r}")
+        for i, name in enumerate(section.after):
+            if name not in headings:
+                yield Misplaced(f"{n}.after.{i}", f"it waits for {name!r}, which is no section")
     while fresh := {s.heading for s in sections if ready.issuperset(s.after)} - ready:
         ready |= fresh
     for n, section in enumerate(sections):
         if section.heading not in ready and set(section.after) <= set(headings):
-            yield Misplaced(n, "it waits for a section that waits for it")
+            yield Misplaced(f"{n}.after.0", "it waits for a section that waits for it")

@@ -52,7 +52,9 @@ def settle(verified: Verified, research: Research) -> Verified:
         *builder.quote_things(others, claims),
         *builder.quote_conflicts(others),
         *builder.quote_disputes(findings, claims),
-        *builder.quote_rivals(quotes, findings),
+        *builder.quote_rivals(
+            quotes, findings, verified.report.conflicts if verified.report else ()
+        ),
     ]
     first = [*things, *opposed]
     if not claims and not first and not last:
@@ -217,9 +219,13 @@ class _ClaimBuilder:
     def _holds(self, quote: Quote, value: Scalar) -> bool:
         return holds_value(quote.text, value, self._sources[quote.source].page.title)
 
-    def quote_rivals(self, quotes: Sequence[Quote], findings: Sequence[Finding]) -> list[Claim]:
+    def quote_rivals(
+        self, quotes: Sequence[Quote], findings: Sequence[Finding], conflicts: Sequence[Claim]
+    ) -> list[Claim]:
         """Both sides of what pages say with another number, if not yet told as such."""
+        in_report = {(n, one.text) for one in conflicts for n in one.citations}
         opposed = {(quote.source, quote.start) for quote in self.quotes}
+        opposed |= {(q.source, q.start) for q in quotes if (q.source, q.text) in in_report}
         said = opposed | {(quote.source, quote.start) for quote in quotes}
 
         def is_told(rival: Rival) -> bool:

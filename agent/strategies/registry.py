@@ -93,7 +93,7 @@ def _build_plan(outside: Outside, settings: Settings) -> PlanReport:
 
     return PlanReport(
         outside.ask,
-        settings.max_sections,
+        settings.most_sections,
         settings.depth,
         settings.lang,
         settings.reader,
@@ -139,7 +139,7 @@ def _build_report(outside: Outside, settings: Settings) -> Strategy:
             settings.max_citations,
         ),
         _build_verify(outside, settings),
-        SumUp(ask, fallback, tokens, lang, settings.reader),
+        SumUp(ask, fallback, tokens, settings.report_words, lang, settings.reader),
     )
     return ReportStrategy(steps, _build_follow(outside, settings))
 

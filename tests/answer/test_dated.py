@@ -91,7 +91,7 @@ def test_a_section_of_dated_sentences_is_told_in_order_and_once() -> None:
         assert places == sorted(places) and findings.index("three bakers") < places[0]
         assert all(findings.count(one.rstrip(".")) == 1 for one in TOLD)
     items = etree.HTML(to_html(answer)).findall(".//ul[@class='timeline']/li")
-    assert [item.findtext("b") for item in items] == [one.at for one in history.timeline]
+    assert [item.findtext("b") for item in items] == [f"{one.at}:" for one in history.timeline]
     assert all(item.findtext("a") == "[1]" for item in items)
 
 

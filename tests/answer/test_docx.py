@@ -7,7 +7,8 @@ import io
 import docx
 
 from agent.answer.formats import to_docx
-from agent.answer.phrases import VERDICT_LABELS, all_claims
+from agent.answer.phrases import VERDICT_LABELS
+from agent.answer.shown import order_claims
 from agent.evidence.citing import render_claim
 from agent.state.sanitizing import sanitize_line
 from tests.support.docx_comments import commented
@@ -16,7 +17,7 @@ from tests.support.reports import world_cup_answer
 
 def test_each_cited_sentence_has_its_quotes_as_a_comment() -> None:
     answer = world_cup_answer()
-    cited = [claim for claim in all_claims(answer) if claim.citations]
+    cited = [claim for claim in order_claims(answer) if claim.citations]
     comments = commented(to_docx(answer))
     assert len(comments) == len(cited) > 10
     told = {comment: words for words, comment in comments}

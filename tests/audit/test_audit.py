@@ -15,6 +15,7 @@ from agent.errors import JournalError, UsageError
 from agent.run import research
 from agent.run.audit import audit_answer
 from agent.run.changes import compare_answers
+from agent.run.journal_evidence import read_evidence
 from agent.settings import Settings
 from agent.state.json_data import Json
 from tests.steps.test_slots import TOPIC, ended
@@ -224,3 +225,20 @@ def test_an_answer_that_was_cut_short_stands_before_and_after(calls: int, tmp_pa
     assert whole["status"] == "complete" and found["ok"] and found["replayed"]
     found = audit_answer(partial)
     assert found["ok"] and not found["replayed"], found["failures"]
+
+
+def test_a_verdict_that_came_after_a_halt_counts_once_the_run_has_gone_on(answer: Json) -> None:
+    """The run has not used it, though it was paid for and stands in the journal."""
+    journal = Path(answer["run"]["journal"])
+    lines = [json.loads(line) for line in journal.read_text().splitlines()]
+    verdicts = [n for n, one in enumerate(lines) if one.get("request", {}).get("task") == "verify"]
+    lines[verdicts[0] : verdicts[0]] = [{"halt": "The budget is used up."}]
+    lines[verdicts[0] + 1]["late"] = True
+
+    def judged() -> list[str]:
+        journal.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+        return list(read_evidence(journal).assessments)
+
+    assert judged() == []
+    lines.append({"halt": ""})  # resumed
+    assert "It is about something gone." in judged()

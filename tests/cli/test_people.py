@@ -54,15 +54,25 @@ def in_pipe(
 
 
 def in_terminal(
-    *arguments: str | bytes, home: Path, columns: int = 80, code: str = CODE, **more: str
+    *arguments: str | bytes,
+    home: Path,
+    columns: int = 80,
+    code: str = CODE,
+    typed: bytes = b"",
+    **more: str,
 ) -> Said:
-    """What a terminal shows of standard output, and of standard error, each a terminal."""
+    """What a terminal shows of standard output, and of standard error, each a terminal.
+
+    `typed` is what the user types, at the latter.
+    """
     shown: list[bytes] = []
     pairs = [pty.openpty(), pty.openpty()]
     for _, slave in pairs:
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     (out, out_slave), (err, err_slave) = pairs
-    pipes = {"stdin": subprocess.DEVNULL, "stdout": out_slave, "stderr": err_slave}
+    os.write(err, typed)
+    stdin = err_slave if typed else subprocess.DEVNULL
+    pipes = {"stdin": stdin, "stdout": out_slave, "stderr": err_slave}
     own: Any = {"cwd": home, "env": environment_for(home, more), "start_new_session": True}
     process = start_command("-c", code, *arguments, **own, **pipes)
     os.close(out_slave)
@@ -334,3 +344,19 @@ def test_a_docx_is_for_a_file_and_no_terminal(tmp_path: Path) -> None:
         said = in_pipe(TOPIC, "--offline", *options, "--out", str(file), home=tmp_path)
         assert json.loads(said.out)["status"] == "complete"
         assert file.read_bytes().startswith(b"PK")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("typed", "status", "told"), [(b"the firm\r", 0, "Which Works: "), (b"\x04", 130, "stopped")]
+)
+def test_what_is_unclear_is_asked_and_may_be_left(
+    typed: bytes, status: int, told: str, services: Services, tmp_path: Path
+) -> None:
+    unclear = [{"question": "Which Works", "changes_plan": True}]
+    services.think = lambda asked: {"unclear": unclear, "prioritized_sub_queries": []}
+    environment = services.environment(tmp_path)
+    said = in_terminal("What is made?", "--plan", home=tmp_path, typed=typed, **environment)
+    assert said.status == status and told in said.err
+    plans = [asked.prompt for asked in services.model_requests]
+    assert len(plans) == 1 + (status == 0) and ("the firm" in plans[-1]) == (status == 0)

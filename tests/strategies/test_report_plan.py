@@ -14,7 +14,7 @@ from agent.cli import run_cli
 from agent.errors import UsageError
 from agent.outside.recording import read_header
 from agent.run.plan import offer_plan
-from agent.run.plan_file import parse_plan, write_outline
+from agent.run.plan_file import parse_plan, write_offer, write_outline
 from agent.settings import Settings
 from agent.state import Plan, Planned, PlannedSection, SubQuery
 from tests.support.analyst import Analyst
@@ -25,7 +25,7 @@ from tests.support.report_runs import (
     script_replies,
     serve_report_world,
 )
-from tests.support.services import Services
+from tests.support.services import Raw, Services
 from tests.support.thinker import Fact
 from tests.support.web import Web, configure_from
 from tests.support.worlds import comparable_events
@@ -89,8 +89,8 @@ def test_any_plan_comes_back_from_its_outline_and_its_json(
     [
         ("# a\n\nfoo", 3, "it is no heading"),
         ("# a\n## b\n\n## b", 4, "there are two sections 'b'"),
-        ("# a\n## b\nAfter: c", 2, "it waits for 'c', which is no section"),
-        ("# a\n## b\nAfter: c\n## c\nAfter: b", 2, "waits for it"),
+        ("# a\n## b\nAfter: c", 3, "it waits for 'c', which is no section"),
+        ("# a\n## b\nAfter: c\n## c\nAfter: b", 3, "waits for it"),
         ("# a\nKind: odd\n## b", 2, "question_type: "),
         ("# a\n- q\n", 2, "a question before the first section"),
         ("# a\n# b", 2, "a second topic"),
@@ -191,3 +191,22 @@ def test_a_plan_over_http(tmp_path: Path) -> None:
         plan["sections"] *= 2
         refused = web.client.post("/api/research", json={**body, "plan": plan})
         assert refused.status_code == 422 and "two sections" in refused.text
+
+
+def test_a_plan_that_rules_made_says_so_and_runs_as_it_was_offered(
+    world: Services, settings: Settings
+) -> None:
+    script_replies(world, Raw(500, "busy"), Raw(500, "busy"), task="plan")
+    settings = settings.model_copy(update={"gemini_fallback_models": (), "llm_retry_waits": ()})
+    offer = offer_plan(TOPIC, settings)
+    assert [one.heading for one in offer.sections] == [TOPIC]
+    assert "Used instead: the topic as the only query" in offer.warnings[0]
+    outline = write_offer(offer)
+    assert offer.warnings[0] in outline and " tokens and " in outline
+    plan = Plan.model_validate(offer.model_dump())  # as it comes back over HTTP and MCP
+    assert plan == parse_plan(outline, "x") == parse_plan(offer.model_dump_json(), "x")
+
+
+def test_a_plan_file_that_is_not_there_is_no_question(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_cli(["--offline", "--plan", "plna.md"]) == 2
+    assert "plna.md" in json.loads(capsys.readouterr().out)["error"]["message"]

@@ -92,8 +92,9 @@ def test_sections_are_researched_by_their_own_rounds_and_written(
     assert [row.text for row in rows] == ["| 2019 | 310 |", "| 2020 | 344 |"]
     assert all(row.citations and row.verdict == "supported" for row in rows)
     assert answer.answer.startswith("In short: ") and report.title == "What was found"
-    assert answer.report and f"Not found: {AWARDS}" in answer.report.markdown.replace("\\", "")
+    assert answer.report and f"Not found:\n\n- {AWARDS}" in answer.report.markdown.replace("\\", "")
     assert run.research.events_of(Doubted)[-1].gaps == (AWARDS,)
+    assert answer.status == "partial" and answer.warnings == (f"Without an answer: {AWARDS}",)
     texts = [claim.text for claim in answer.claims]
     texts += [claim.text for theme in report.themes for claim in theme.claims]
     assert len(texts) == len(set(texts))

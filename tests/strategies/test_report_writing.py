@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
+from agent.run.audit import audit_answer
 from agent.settings import DEPTHS, Settings
 from agent.state import Cited, Hit, Page, PageRead, Research
 from agent.strategies.report.sentences import DraftSentence, SentenceClaims
@@ -111,6 +112,29 @@ def test_sentences_that_contradict_each_other_are_told_as_a_conflict(
     assert all(f"- {quote[:-1]}" in answer.answer for quote in quotes)
     assert [claim.text for claim in answer.report.sections[0].sentences] == [third["text"]]
     assert answer.status == "partial" and any("disagree" in one for one in answer.warnings)
+
+
+def test_sides_of_a_conflict_that_a_model_judged_stand_in_the_audit(
+    world: Services, settings: Settings
+) -> None:
+    """Each is told once, also where the summary has it too and the pair is named twice."""
+    quotes = "Velmora Works was founded by Ada Lindqvist.", "Ada Lindqvist was born in Uppsala."
+    texts = "The founder is Ada Lindqvist.", "The city is Uppsala."
+    rows = [
+        {"text": text, "citations": [{"source": n, "quote": quote}]}
+        for n, (text, quote) in enumerate(zip(texts, quotes, strict=True), 1)
+    ]
+    script_replies(world, {"sentences": rows}, task="section")
+    pairs = [{"first": 1, "second": 2}, {"first": 2, "second": 1}]
+    summary = [{"text": texts[0], "of": [1]}, {"text": "So the city is Uppsala.", "of": [2]}]
+    reply = {"title": "T", "summary": summary, "contradictions": pairs}
+    script_replies(world, reply, task="summary")
+    _, answer = run_checked_report(TOPIC, settings)
+    assert answer.report and [claim.text for claim in answer.report.conflicts] == [*texts]
+    assert {claim.by for claim in answer.report.conflicts} != {"rule"}
+    told = [claim.text for claim in answer.claims]
+    assert len(set(told)) == len(told) == 3
+    assert audit_answer(answer.model_dump(mode="json"))["failures"] == []
 
 
 def test_a_sentence_that_is_all_of_a_report_is_told_once(

@@ -10,7 +10,7 @@ const MAX_TOLD = 253; // characters of an answer with its question that the serv
  *  user to what is unclear, `announce` what was done. */
 export class PlanList {
   constructor(offer, { start, planAgain, announce }) {
-    const { estimate, ...plan } = offer;
+    const { estimate, warnings, ...plan } = offer;
     this.plan = plan;
     this.announce = announce;
     // a section waits for others, which may be renamed: it knows them, not their names
@@ -24,6 +24,7 @@ export class PlanList {
     this.elements = [
       element("h1", { tabindex: "-1", dir: "auto" }, plan.topic),
       element("p", { class: "quiet" }, "Plan first: nothing has been searched yet."),
+      ...warnings.map((one) => textElement(one, "p", { class: "quiet" })),
       unclearSection(plan, planAgain),
       element(
         "section",
@@ -45,9 +46,9 @@ export class PlanList {
 
   /** The plan as the user has changed it. */
   #edited() {
-    const sections = this.sections.map((one) => ({
+    const sections = this.sections.map((one, n) => ({
       ...one,
-      heading: one.heading.trim() || "Untitled",
+      heading: one.heading.trim() || `Section ${n + 1}`,
       questions: one.questions.map((line) => line.trim()).filter(Boolean),
       after: one.after.filter((other) => this.sections.includes(other)).map((o) => o.heading),
     }));

@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from agent.checking.summary import first_sentences, tell_once
-from agent.evidence import content_words, fold, render_sources
+from agent.checking.bench import shown_text
+from agent.checking.summary import first_sentences, said_as, tell_once
+from agent.evidence import content_words, render_sources
 from agent.evidence.citing import explain_lost_citations, make_answered, order_quotes
 from agent.evidence.selection import select_quoted
 from agent.outside import Ask, Excerpt, Task, TaskKind
@@ -45,6 +46,7 @@ MAX_CONTRADICTIONS = 10  # that a model names
 MAX_SUMMARY_SENTENCES = 5  # as many as the prompt asks for
 LEAST_WORDS = 40  # of a section
 TELLING = 0.6  # of the words of a question, in sentences that are taken to answer it
+SUMMARY_SHARE = 0.25  # of the words of a report, that its summary has at most
 SPARE = 1.25  # of the words that were asked for: what is longer is cut
 
 
@@ -173,22 +175,23 @@ class WriteSections:
         by_rules = research.is_read_by_rules  # these fill few questions, but quote their answers
         builder = SentenceClaims(research.sources, self.max_citations)
         themes: list[Section] = []
+        told: set[str] = set()
         for n, task in enumerate(tasks, 1):
             text = SectionText()
             if research.sources:
                 text = yield from _ask_once(task, self, research)
-            told = {fold(claim.text) for one in themes for claim in one.claims}
             made = builder.build_claims(text.sentences)
-            claims = tuple(_take_new(made, told, task.max_words))
+            claims = tuple(cut_words(_take_new(made, told), SPARE * task.max_words))
             claims = _order_by_page(claims, builder.quotes) if by_rules else claims
-            rows = list(_tabulate(research, n, known, builder.quotes))
+            table = list(_tabulate(research, n, known, builder.quotes))
+            rows = tuple(_take_new(table, told))
             missing = [one.name for one in task.slots if known[one.name].status == "missing"]
             themes.append(
                 Section(
                     heading=task.heading,
                     claims=(*claims, *rows),
-                    open=tuple(one for one in missing if not by_rules or not _tells(claims, one))
-                    or (() if claims or rows else (task.heading,)),
+                    open=tuple(one for one in missing if not by_rules or not _tells(made, one))
+                    or (() if made or table else (task.heading,)),
                 )
             )
         yield from map(_warn, explain_lost_citations(builder.lost, research.sources))
@@ -254,6 +257,7 @@ class SumUp:
     ask: Ask
     fallback: Ask
     budget: int  # tokens of evidence, for rules: a model is shown none
+    max_words: int  # of the report
     language: str = ""
     reader: str = ""
 
@@ -269,14 +273,18 @@ class SumUp:
             evidence=select_evidence(research, self.budget),
             language=self.language,
             headings=tuple(theme.heading for theme in themes),
-            sections=tuple(tuple(c.text for c in theme.claims) for theme in themes),
+            sections=tuple(tuple(map(shown_text, theme.claims)) for theme in themes),
             reader=self.reader,
         )
         text = yield from _ask_once(task, self, research)
         summary = tuple(_sum_up(text, stands)) or tuple(first_sentences(themes))
-        opposed = tuple(_oppose(text.contradictions, themes))
+        opposed = tuple(dict.fromkeys(_oppose(text.contradictions, themes)))
+        sides = {said_as(claim) for claim in opposed}
+        summary = tuple(claim for claim in summary if said_as(claim) not in sides)
         report = report.model_copy(update={"conflicts": (*report.conflicts, *opposed)})
-        summary, report = tell_once((*summary[:MAX_SUMMARY_SENTENCES], *opposed), report)
+        most = max(LEAST_WORDS, SUMMARY_SHARE * self.max_words)
+        summary = tuple(cut_words(summary[:MAX_SUMMARY_SENTENCES], most))
+        summary, report = tell_once((*summary, *opposed), report)
         title = clean_line(text.title, 200) or report.title
         yield Answered(
             text=make_answered(summary, ()).text,
@@ -330,15 +338,20 @@ def _warn(message: str) -> Warned:
     return Warned(message=message)
 
 
-def _take_new(claims: Iterable[Claim], told: set[str], max_words: int) -> Iterator[Claim]:
-    """The claims that were not told before, up to the length that was asked for."""
+def _take_new(claims: Iterable[Claim], told: set[str]) -> Iterator[Claim]:
+    """The claims that were not told before."""
+    for claim in claims:
+        if (key := said_as(claim)) not in told:
+            told.add(key)
+            yield claim
+
+
+def cut_words(claims: Iterable[Claim], most: float) -> Iterator[Claim]:
+    """The claims within so many words; at least the first one."""
     words = 0
     for claim in claims:
-        if (key := fold(claim.text)) in told:
-            continue
-        told.add(key)
         words += len(claim.text.split())
-        if words > SPARE * max_words:
+        if words > most and words > len(claim.text.split()):
             return
         yield claim
 
@@ -359,14 +372,25 @@ def _tabulate(
     for question in section.questions if section.things else ():
         for thing in section.things:
             one = known[name_slot(question, thing)]
-            if one.status == "filled" and one.quotes:
-                quotes += one.quotes
+            quotes += one.quotes
+            for value, sources in _list_values(one):
                 yield Claim(
-                    text=f"| {_cell(thing)} | {_cell(one.value)} |",
-                    citations=tuple(dict.fromkeys(quote.source for quote in one.quotes)),
+                    text=f"| {_cell(thing)} | {_cell(value)} |",
+                    citations=sources,
                     form="row",
                     intro=f"| {_cell(question)} | |\n|---|---|",
                 )
+
+
+def _list_values(one: Finding) -> Iterator[tuple[object, tuple[int, ...]]]:
+    """The value of a question with its sources; of one in conflict every value."""
+    others = {n for other in one.alternatives for n in other.citations}
+    numbers = dict.fromkeys(quote.source for quote in one.quotes)
+    if one.status != "missing" and numbers:
+        yield one.value, tuple(n for n in numbers if n not in others) or tuple(numbers)
+    for other in one.alternatives:
+        if one.status == "conflict" and other.of == one.of:
+            yield other.value, other.citations
 
 
 def _cell(value: object) -> str:
