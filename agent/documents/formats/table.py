@@ -218,13 +218,13 @@ def _has_gaps_filled(upper: Sequence[str], lower: Sequence[str]) -> bool:
         one and (not two or one == two) and low and other and low != other
         for (one, low), (two, other) in zip(pairs, pairs[1:], strict=False)
     )
-    return spanned and all(map(_is_name, texts)) and not any(map(_YEAR.fullmatch, lower))
+    return spanned and all(map(is_name, texts)) and not any(map(_YEAR.fullmatch, lower))
 
 
 def _are_names(names: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
     """Whether texts may be the names of the columns of a body."""
     filled = [name for name, _ in groupby(filter(None, names))]  # one over two columns counts once
-    if len(filled) < 2 or not body or not all(map(_is_name, filled)):
+    if len(filled) < 2 or not body or not all(map(is_name, filled)):
         return False
     if max(Counter(filled).values()) > 1 or _YEAR.fullmatch(filled[0]):
         return False
@@ -240,5 +240,6 @@ def _has_values(names: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
     return any(2 * sum(map(bool, map(_VALUE.match, one))) > len(one) for one in told)
 
 
-def _is_name(text: str) -> bool:
+def is_name(text: str) -> bool:
+    """Whether a text may be the name of a column: a short one, and no value but a year."""
     return len(text) <= MAX_NAME and (not _VALUE.match(text) or bool(_YEAR.match(text)))

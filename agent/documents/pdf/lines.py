@@ -37,7 +37,7 @@ class PageLine(NamedTuple):
     `baseline` grows upwards; `first` is the width of the first word; `has_blank` says whether a
     blank stands at the end, which tells in Korean that no word is divided there. `cells`: where
     each of its cells begins and ends. `stretched`: the text and the cells that it has if what looks
-    like words between margins is a row of a table.
+    like words between margins is a row of a table. `is_head`: it begins a table.
     """
 
     text: str
@@ -49,6 +49,7 @@ class PageLine(NamedTuple):
     has_blank: bool = False
     cells: tuple[tuple[float, float], ...] = ()
     stretched: tuple[str, tuple[tuple[float, float], ...]] = ("", ())
+    is_head: bool = False
 
     @property
     def is_row(self) -> bool:
