@@ -7,7 +7,8 @@ import json
 import pytest
 from lxml import etree
 
-from agent.documents.body_text import BodyText
+from agent.documents.body_reader import BodyReader
+from agent.documents.body_text import Body, BodyText
 from agent.documents.formats.number_format import EPOCHS, show_number
 from agent.documents.formulas import write_formula
 from agent.documents.reading import read_body
@@ -53,6 +54,32 @@ def test_a_style_of_characters_raises_text() -> None:
     run = f"<w:p><w:r><w:t>10</w:t></w:r>{raised}</w:p>"
     styles = f'<w:styles xmlns:w="w">{style}</w:styles>'
     assert read_body(word(run, styles=styles), suffix=".docx").text == "10⁷"
+
+
+def test_small_digits_above_and_below_the_line_of_a_pdf_stay_there() -> None:
+    def piece(text: str, size: int, rise: int) -> str:
+        return f"/F {size} Tf {rise} Ts ({text}) Tj"
+
+    up, down = (7, 4), (7, -2)
+    pieces = [
+        *(("it is 10", 10, 0), ("-4", *up), (" of C", 10, 0), ("12", *down), ("H", 10, 0)),
+        *(("22", *down), (" since 1878.", 10, 0), ("15", *up), (" is 5", 10, 0), ("11", *up)),
+        *(("/12 at ", 10, 0), ("77", 7, 0)),
+    ]
+    data = pdf(f"BT 50 700 Td {' '.join(piece(*one) for one in pieces)} ET")
+    found = read_body(data, suffix=".pdf").text
+    assert found == "it is 10⁻⁴ of C₁₂H₂₂ since 1878.¹⁵ is 5 ¹¹/12 at 77"
+    report = BodyReader().read(Body(data, suffix=".pdf", is_report=True))
+    assert "it is 10-4 of C12H22 since 1878.15" in report.text  # where they are marks
+
+
+def test_a_page_of_a_pdf_with_a_blank_before_a_line_has_its_tables() -> None:
+    rows = [("Item", "Price"), ("Tea", "3.50"), ("Water", "2")]
+    cells = ((50 + 100 * m, 600 - 14 * n, rows[n][m]) for n in range(3) for m in range(2))
+    found = read_body(
+        pdf(shown((50, 700, " Prices"), (50, 686, " in euros"), *cells)), suffix=".pdf"
+    )
+    assert "Item: Tea | Price: 3.50" in found.text
 
 
 def test_raised_text_of_a_sheet_stays_raised() -> None:
