@@ -26,7 +26,7 @@ _SAME = {
     "table": "tbl",
     "table-row": "tr",
     "table-cell": "tc",
-    "text-box": "txbxContent",
+    **dict.fromkeys(("text-box", "custom-shape", "rect", "ellipse"), "txbxContent"),
     "line-break": "br",
     "a": "hyperlink",
 }
@@ -113,7 +113,6 @@ class Part:
         self._readers: dict[str, Callable[[Element, BlockBuilder], None]] = {
             "AlternateContent": lambda forms, to: self._add_content(_first_form(forms), to),
             "txbxContent": self._add_box,
-            "p": self._add_inner,
             "hyperlink": self._add_link,
             "r": self._add_run,
             "span": self._add_run,
@@ -255,12 +254,6 @@ class Part:
     def _add_box(self, box: Element, builder: BlockBuilder) -> None:
         builder.separate("\n")
         self._add_blocks(box, builder, "\n")
-        builder.separate("\n")
-
-    def _add_inner(self, paragraph: Element, builder: BlockBuilder) -> None:
-        """A paragraph of a shape within another one."""
-        builder.separate("\n")
-        self._add_content(paragraph, builder)
         builder.separate("\n")
 
     def _add_link(self, link: Element, builder: BlockBuilder) -> None:

@@ -158,14 +158,9 @@ def lines_of_text(text: str) -> list[PageLine]:
 
 def _gap_between(page: ShownPage, index: int, other_index: int) -> float:
     """How far two letters are apart, in heights of one; below 0 if they are of two lines."""
-    import pypdfium2
-
-    try:
-        left, right = page.get_charbox(index, True), page.get_charbox(other_index, True)
-    except (pypdfium2.PdfiumError, IndexError):  # at the end, or beside what has no place
+    if not (boxes := _find_boxes(page, index, other_index)):
         return 0.0
-    _, bottom, end, top = left
-    start, other_bottom, _, other_top = right
+    (_, bottom, end, top), (start, other_bottom, _, other_top) = boxes
     height, other = top - bottom, other_top - other_bottom
     if height <= 0 or other <= 0:
         return 0.0
@@ -176,13 +171,18 @@ def _gap_between(page: ShownPage, index: int, other_index: int) -> float:
 
 def _goes_back(page: ShownPage, index: int) -> bool:
     """Whether what is behind a blank stands left of what is before it: a cell of another line."""
+    boxes = _find_boxes(page, index - 1, index + 1)
+    return bool(boxes and boxes[1][2] < boxes[0][0] - (boxes[0][3] - boxes[0][1]))
+
+
+def _find_boxes(page: ShownPage, *indexes: int) -> list[tuple[float, float, float, float]]:
+    """Where letters are; nothing at the end, or beside what has no place."""
     import pypdfium2
 
     try:
-        before, after = page.get_charbox(index - 1, True), page.get_charbox(index + 1, True)
-    except (pypdfium2.PdfiumError, IndexError):  # beside what has no place
-        return False
-    return bool(after[2] < before[0] - (before[3] - before[1]))
+        return [page.get_charbox(index, True) for index in indexes]
+    except (pypdfium2.PdfiumError, IndexError):
+        return []
 
 
 def is_one_glyph(page: ShownPage, index: int) -> bool:
