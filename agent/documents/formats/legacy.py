@@ -92,8 +92,8 @@ def _find_kind(source: Body) -> str:
     """The media type of a file; "" where it is not known, or all of it is encrypted."""
     held = [one for one in _KINDS if one[0].encode("utf-16-le") in source.data]
     held.sort(key=lambda one: source.suffix[1:] not in one[1].split())
-    is_encrypted = "EncryptedPackage".encode("utf-16-le") in source.data
-    return held[0][2] if held and not is_encrypted else ""
+    marks = (name.encode("utf-16-le") for name in ("EncryptedPackage", "EncryptedSummary"))
+    return held[0][2] if held and not any(mark in source.data for mark in marks) else ""
 
 
 @contextmanager
