@@ -352,6 +352,8 @@ class TableQuestion:
     def _count(self, columns: list[int], filters: tuple[Filter, ...]) -> list[Query]:
         """How many: a sum of what counts itself, else different cells, else rows of one thing."""
         table = self._table
+        if "different" in self._kinds:
+            return [Query("count", columns[0], filters)] if len(columns) == 1 else []
         if counts := [n for n in columns if table.is_measure(n) and table.has_repeated(n)]:
             return [Query("sum", counts[0], filters)]
         if others := [n for n in columns if not table.is_measure(n)]:
