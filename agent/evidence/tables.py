@@ -2,8 +2,8 @@
 
 What is asked of a table is an expression, which anybody can compute again from the page:
 
-- `count(City = Oslo; Amount > 100)` of rows, `count(City; Country = Peru)` of the different cells
-  of a column; `sum`, `mean`, `min`, `max` of a column: `sum(Amount; ...)`;
+- `count(City = Oslo; Amount > 100; Date = 2024-03)` of rows, `count(City; Country = Peru)` of the
+  different cells of a column; `sum`, `mean`, `min`, `max` of a column: `sum(Amount; ...)`;
 - `value(Amount; Order = A17)`: the cells of a column; `value(Order; Amount = max)`: of the row with
   most; `value(City; max count)`, `value(City; max count Order)`, `value(City; max sum Amount)`: the
   value with most rows, with most different orders, or with the largest sum.
@@ -20,7 +20,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from agent.evidence.language import Language, language_of
-from agent.evidence.quantities import Number, find_rounding, read_quantities
+from agent.evidence.quantities import Day, Number, find_rounding, read_quantities
 from agent.evidence.sentences import Span
 from agent.evidence.words import content_words
 from agent.state import Calculation
@@ -38,6 +38,11 @@ _FILTER = re.compile(r" (=|>=?|<=?) ")
 _GROUP = re.compile(r"(max|min) (count|sum|mean)(?: (.+))?")
 _QUERY = re.compile(r"(count|sum|mean|min|max|value)\((.*)\)")
 _STATEMENT = re.compile(r"(.+?) = (\w+\(.*\))", re.S)
+#: Where a bar stands before a date that a question names: it asks for what is of that time.
+_WITHIN = re.compile(
+    r"\b(?:in|on|of|during|im|am|en|em|le|el|il|nel|op) (?:the )?\||\|(?:in|im) ", re.I
+)
+_DAY, _PERIOD = re.compile(r"\d{4}-\d\d-\d\d(?!\d)"), re.compile(r"\d{4}(?:-\d\d)?")
 _WORD = re.compile(r"[^\W_](?:[^\s,;:!?()\"]*[^\W_])?")
 _DIGITS = re.compile(
     r"([-−(])?\s?(?:[A-Z]{3}\s|[^\w\s(]\s?)?([-−])?(\d[\d.,'’ \u00a0\u202f]*)\)?"
@@ -76,6 +81,7 @@ class PageTable:
         self._is_named = any(f"{name}: " in line for line in lines[1:3] for name in self.names)
         self.rows = [self._split(line) for line in lines[1:]]
         self._numbers: dict[int, list[Decimal | None]] = {}
+        self._folded: dict[int, list[str]] = {}  # the cells of columns, as they are compared
 
     def _split(self, line: str) -> list[str]:
         """The cells of a row, each at its column: by its place, or by the name before it."""
@@ -112,6 +118,11 @@ class PageTable:
         told = [number for number in self.numbers(column) if number is not None]
         are_years = all(one in YEARS for one in told)
         return bool(told) and not are_years and (column > 0 or self.has_repeated(column))
+
+    def has_days(self, column: int) -> bool:
+        """Whether the cells of a column are days."""
+        sample = [cell for row in self.rows[:SAMPLED] if (cell := row[column])]
+        return sum(map(bool, map(_DAY.match, sample))) > NUMERIC * len(sample)
 
     def has_repeated(self, column: int) -> bool:
         """Whether two rows have the same cell in a column."""
@@ -155,7 +166,12 @@ class PageTable:
             value = self._total(one.of, one.column, rows)
             return [n for n in rows if self.numbers(one.column)[n] == value]
         if one.sign == "=":
-            return [n for n in rows if self.rows[n][one.column].casefold() == one.of.casefold()]
+            folded = self._folded.get(one.column) or [
+                row[one.column].casefold() for row in self.rows
+            ]
+            self._folded[one.column], of = folded, one.of.casefold()
+            begin = f"{of}-" if _PERIOD.fullmatch(of) and self.has_days(one.column) else "\n"
+            return [n for n in rows if folded[n] == of or folded[n].startswith(begin)]
         limit, numbers = _to_number(one.of), self.numbers(one.column)
         return [n for n in rows if _compare(numbers[n], one.sign, limit)]
 
@@ -295,9 +311,11 @@ class TableQuestion:
         if len(self._words) > MOST_WORDS:
             return []
         limits = list(self._take_limits())
+        period = self._take_period()
         equal = self._take_cells()
         if equal is None or self._is_negated():
             return []
+        equal += period
         named = list(self._take_columns())
         known = self._title.union(*self._names)
         if any(not self._words[n].stems <= known for n in self._left):
@@ -334,6 +352,8 @@ class TableQuestion:
     def _count(self, columns: list[int], filters: tuple[Filter, ...]) -> list[Query]:
         """How many: a sum of what counts itself, else different cells, else rows of one thing."""
         table = self._table
+        if "different" in self._kinds:
+            return [Query("count", columns[0], filters)] if len(columns) == 1 else []
         if counts := [n for n in columns if table.is_measure(n) and table.has_repeated(n)]:
             return [Query("sum", counts[0], filters)]
         if others := [n for n in columns if not table.is_measure(n)]:
@@ -426,6 +446,32 @@ class TableQuestion:
             self._take(start, end)
             filters.append(Filter(column, "=", columns[column]))
         return filters
+
+    def _take_period(self) -> list[Filter]:
+        """The year, month or day that a question names, of the one column that has days."""
+        columns = [n for n in range(len(self._names)) if self._table.has_days(n)]
+        read = [one for one in read_quantities(self._text) if self._is_left(one.text)]
+        days = [one for one in read if isinstance(one, Day) and len(one.months) == 1]
+        years = [int(one.values[0]) for one in read if isinstance(one, Number) and one.is_year]
+        years += [one.year for one in days if one.year]
+        is_cell = not days and any(str(year) in row for year in years for row in self._table.rows)
+        if len(columns) != 1 or len(years) != 1 or len(days) > 1 or is_cell:
+            return []
+        start = min(self._text.find(one.text) for one in read)
+        if start < 0 or not _WITHIN.search(f"{self._text[:start]}|{self._text[start:]}"):
+            return []
+        parts = [*years, *(part for one in days for part in one.months[0] if part)]
+        period = Filter(columns[0], "=", "-".join(f"{part:02}" for part in parts))
+        if not self._table.compute(Query("count", None, (period,)))[1]:
+            return []
+        for one in read:
+            at = self._text.find(one.text)
+            self._take(at, at + len(one.text))
+        return [period]
+
+    def _is_left(self, text: str) -> bool:
+        at = self._text.find(text)
+        return any(at <= self._words[n].start < at + len(text) for n in self._left)
 
     def _stems_left(self) -> frozenset[str]:
         return frozenset().union(*(self._words[n].stems for n in self._left))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from io import BytesIO
+from zipfile import ZipFile
 
 import pytest
 from lxml import etree
 
-from agent.documents.body_text import BodyText
+from agent.documents.body_reader import BodyReader
+from agent.documents.body_text import Body, BodyText
 from agent.documents.formats.number_format import EPOCHS, show_number
 from agent.documents.formulas import write_formula
 from agent.documents.reading import read_body
@@ -42,7 +45,8 @@ def open_document(body: str, styles: str = "", **objects: str) -> BodyText:
     names = 'xmlns:o="o" xmlns:t="t" xmlns:d="d" xmlns:s="s" xmlns:p="p" xmlns:x="x" xmlns:dc="dc"'
     content = f"<o:document {names}>{styles}<o:body>{body}</o:body></o:document>"
     parts = {f"{name}/content.xml": text for name, text in objects.items()}
-    kind = "text" if "<o:text" in body else "presentation"
+    kinds = ("text", "spreadsheet", "presentation")
+    kind = next(kind for kind in kinds if f"<o:{kind}" in body)
     mark = f"application/vnd.oasis.opendocument.{kind}"
     return read_body(packed({"mimetype": mark, "content.xml": content, **parts}), suffix=".odt")
 
@@ -53,6 +57,32 @@ def test_a_style_of_characters_raises_text() -> None:
     run = f"<w:p><w:r><w:t>10</w:t></w:r>{raised}</w:p>"
     styles = f'<w:styles xmlns:w="w">{style}</w:styles>'
     assert read_body(word(run, styles=styles), suffix=".docx").text == "10⁷"
+
+
+def test_small_digits_above_and_below_the_line_of_a_pdf_stay_there() -> None:
+    def piece(text: str, size: int, rise: int) -> str:
+        return f"/F {size} Tf {rise} Ts ({text}) Tj"
+
+    up, down = (7, 4), (7, -2)
+    pieces = [
+        *(("it is 10", 10, 0), ("-4", *up), (" of C", 10, 0), ("12", *down), ("H", 10, 0)),
+        *(("22", *down), (" since 1878.", 10, 0), ("15", *up), (" is 5", 10, 0), ("11", *up)),
+        *(("/12 at ", 10, 0), ("77", 7, 0)),
+    ]
+    data = pdf(f"BT 50 700 Td {' '.join(piece(*one) for one in pieces)} ET")
+    found = read_body(data, suffix=".pdf").text
+    assert found == "it is 10⁻⁴ of C₁₂H₂₂ since 1878.¹⁵ is 5 ¹¹/12 at 77"
+    report = BodyReader().read(Body(data, suffix=".pdf", is_report=True))
+    assert "it is 10-4 of C12H22 since 1878.15" in report.text  # where they are marks
+
+
+def test_a_page_of_a_pdf_with_a_blank_before_a_line_has_its_tables() -> None:
+    rows = [("Item", "Price"), ("Tea", "3.50"), ("Water", "2")]
+    cells = ((50 + 100 * m, 600 - 14 * n, rows[n][m]) for n in range(3) for m in range(2))
+    found = read_body(
+        pdf(shown((50, 700, " Prices"), (50, 686, " in euros"), *cells)), suffix=".pdf"
+    )
+    assert "Item: Tea | Price: 3.50" in found.text
 
 
 def test_raised_text_of_a_sheet_stays_raised() -> None:
@@ -262,11 +292,109 @@ def test_a_row_of_single_digits_with_even_gaps_is_a_row_of_the_table_above() -> 
         ("50", '[>100]"high" 0;[<=100]"low" 0', "low 50"),
         ("1.5", "[h]:mm", "36:00"),
         ("0.1", "[mm]:ss", "144:00"),
+        ("0.0008564", "mm:ss.0", "01:14.0"),
+        ("0.50876", "h:mm:ss.00", "12:12:36.86"),
+        ("5", ";;;", ""),
+        ("0", "0;-0;;@", ""),
         ("0", '_($* #,##0.00_);_($* (#,##0.00);_($* "-"??_);_(@_)', "$-"),
     ],
 )
 def test_a_number_is_written_as_its_sheet_shows_it(value: str, code: str, text: str) -> None:
     assert show_number(value, code, EPOCHS[0]) == text
+
+
+def test_a_text_of_a_sheet_is_written_as_its_format_says_and_what_that_hides_is_told() -> None:
+    formats = "".join(
+        f"<numFmt numFmtId='{n}' formatCode='{code}'/>"
+        for n, code in ((170, "0;-0;0;&quot;No. &quot;@"), (171, ";;;"))
+    )
+    styles = (
+        f"<styleSheet xmlns='x'>{formats}<cellXfs><xf numFmtId='0'/><xf numFmtId='170'/>"
+        "<xf numFmtId='171'/></cellXfs></styleSheet>"
+    )
+    cell = "<c s='{}' t='str'><v>{}</v></c>".format
+    row = f"<row>{cell(1, 'A7')}{cell(2, 'secret')}<c s='2'><v>9</v></c>{cell(0, 'x')}</row>"
+    found = read_body(sheet(row, styles=styles), suffix=".xlsx")
+    assert found.text == "Prices\nNo. A7 | | | x"
+    assert found.not_read == (("values that their format hides", 2, "they are not shown"),)
+
+
+def test_hidden_rows_and_columns_of_sheets_are_marked() -> None:
+    def cells(*texts: str) -> str:
+        return "".join(f"<c t='str'><v>{text}</v></c>" for text in texts)
+
+    data = sheet(f"<row>{cells('Item', 'Cost')}</row><row hidden='1'>{cells('Tea', '3')}</row>")
+    cols = "<cols><col min='2' max='2' hidden='1'/></cols>"
+    parts = {
+        name: archive.read(name)
+        for archive in [ZipFile(BytesIO(data))]
+        for name in archive.namelist()
+    }
+    part = next(name for name in parts if "worksheet.xml" in name)
+    parts[part] = parts[part].replace(b"<sheetData>", f"{cols}<sheetData>".encode())
+    found = read_body(packed(parts), suffix=".xlsx")
+    assert found.text == "Prices\nItem | Cost (hidden)\nItem: Tea | Cost (hidden): 3"
+    assert ("sheet Prices, hidden row", 2) in [mark[1:] for mark in found.marks]
+    row = "<t:table-row {}>{}</t:table-row>".format
+    cell = "<t:table-cell><x:p>{}</x:p></t:table-cell>".format
+    body = (
+        '<o:spreadsheet><t:table t:name="S"><t:table-column/>'
+        '<t:table-column t:visibility="collapse"/>'
+        + row("", cell("Item") + cell("Cost"))
+        + row('t:visibility="filter"', cell("Tea") + cell("3"))
+        + "</t:table></o:spreadsheet>"
+    )
+    found = open_document(body)
+    assert found.text == "S\nItem | Cost (hidden)\nItem: Tea | Cost (hidden): 3"
+    assert ("sheet S, hidden row", 2) in [mark[1:] for mark in found.marks]
+
+
+def test_fields_of_a_word_form_show_what_is_chosen() -> None:
+    field = (
+        "<w:r><w:fldChar w:fldCharType='begin'><w:ffData>{}</w:ffData></w:fldChar></w:r>"
+        "<w:r><w:fldChar w:fldCharType='end'/></w:r>"
+    ).format
+    text = "<w:r><w:t xml:space='preserve'>{}</w:t></w:r>".format
+    box = "<w:checkBox><w:default w:val='{}'/>{}</w:checkBox>".format
+    entries = "<w:listEntry w:val='small'/><w:listEntry w:val='large'/>"
+    body = (
+        text("Agree ") + field(box(0, "<w:checked/>")) + text(" ship ") + field(box(0, ""))
+        + text(" size ") + field(f"<w:ddList><w:result w:val='1'/>{entries}</w:ddList>")
+    )  # fmt: skip
+    found = read_body(word(f"<w:p>{body}</w:p>"), suffix=".docx")
+    assert found.text == "Agree ☒ ship ☐ size large"
+
+
+def test_a_comment_in_a_word_document_says_who_wrote_it() -> None:
+    note = "<w:comment w:author='Ann Berg'><w:p><w:r><w:t>Too dear.</w:t></w:r></w:p></w:comment>"
+    comments = f'<w:comments xmlns:w="w">{note}</w:comments>'
+    found = read_body(word(LINE.format("", "Price"), comments=comments), suffix=".docx")
+    assert found.text == "Price\nAnn Berg: Too dear."
+
+
+def test_shapes_and_gaps_of_open_document_are_kept_apart() -> None:
+    found = open_document(
+        "<o:text><x:p><d:custom-shape><x:p>In a box</x:p></d:custom-shape>Beside it</x:p></o:text>"
+    )
+    assert found.text == "In a box\nBeside it"
+    cell = "<t:table-cell {}><x:p>{}</x:p></t:table-cell>".format
+    gap = cell('o:value="NaN"', "NaN")
+    row = f"<t:table-row>{cell('', 'a')}{gap}</t:table-row>"
+    assert open_document(f"<o:text><t:table>{row}</t:table></o:text>").text == "a"
+
+
+def test_numbers_of_items_that_a_page_gives_itself_are_read() -> None:
+    opening = "<p>The clauses of the contract between the seller and the buyer are these.</p>"
+    item = "<li>{}{} holds for as long as the contract between them does.</li>".format
+    lists = (
+        f"<ol type=a start=3>{item('', 'Clause one')}{item('<p>', 'Clause two')}</ol>"
+        f"<ol reversed>{item('', 'Rule one')}{item('', 'Rule two')}</ol>"
+        f"<ol>{item('', 'Plain one')}</ol>"
+    )
+    page = f"<html><body><article>{opening}{lists}</article></body></html>"
+    found = read_body(page.encode(), "text/html").text
+    for told in ("c. Clause one", "d. Clause two", "2. Rule one", "1. Rule two", "- Plain one"):
+        assert told in found
 
 
 def test_subtitles_say_who_speaks() -> None:

@@ -297,6 +297,56 @@ def test_prose_above_a_table_of_a_pdf_is_no_head() -> None:
     assert "Ship: Ampere | Berth: 12 | Crew: 7" in found
 
 
+YEARS = ["Region", "2024 Actual", "2024 Plan", "2025 Actual", "2025 Plan"]
+PLACES = [(160, "Actual"), (240, "Plan"), (320, "Actual"), (400, "Plan")]
+
+
+@pytest.mark.parametrize(
+    ("head", "names"),
+    [
+        ([(207, 714, "2024"), (367, 714, "2025"), (50, 707, "Region")], YEARS),  # in the middle
+        ([(160, 714, "2024"), (320, 714, "2025"), (50, 700, "Region")], YEARS),  # at the left
+        (
+            [(293, 728, "Sales"), (207, 714, "2024"), (367, 714, "2025"), (50, 700, "Region")],
+            ["Region", *(f"Sales {year}" for year in YEARS[1:])],
+        ),
+        (  # a caption is no part of a name, nor is one of two lines one of its neighbour
+            [(50, 728, "Table 2"), (50, 700, "Region"), (160, 714, "Net"), (320, 714, "Gross")],
+            ["Region", "Net Actual", "Plan", "Gross Actual", "Planned"],
+        ),
+    ],
+)
+def test_a_head_over_several_columns_of_a_pdf_is_part_of_each_name(
+    head: list[tuple[float, float, str]], names: list[str]
+) -> None:
+    lower = [(x, 700.0, text) for x, text in PLACES[:3]] + [(400, 700, names[-1].split()[-1])]
+    rows = [
+        (x, 686.0 - 14 * n, text)
+        for n, row in enumerate(("North 614 600 702 690", "South 318 320 355 340"))
+        for x, text in zip((50, 160, 240, 320, 400), row.split(), strict=True)
+    ]
+    found = read_body(pdf(shown(*head, *lower, *rows)), suffix=".pdf").text.split("\n")
+    assert found[-2:] == [
+        " | ".join(f"{name}: {cell}" for name, cell in zip(names, row.split(), strict=True))
+        for row in ("North 614 600 702 690", "South 318 320 355 340")
+    ]
+
+
+def test_tables_of_a_pdf_one_below_the_other_have_each_its_own_names() -> None:
+    tables = [
+        ("Team Won Lost", "Reds 15 11", "Blues 13 12"),
+        ("City Area People", "Oslo 454 70", "Rome 1285 28"),
+    ]
+    cells = [
+        (x, 700 - 14 * n - 60 * m, text)
+        for m, table in enumerate(tables)
+        for n, row in enumerate(table)
+        for x, text in zip((50, 160, 270), row.split(), strict=True)
+    ]
+    found = read_body(pdf(shown(*cells)), suffix=".pdf").text
+    assert "Team: Blues | Won: 13 | Lost: 12\nCity | Area | People\nCity: Oslo | Area: 454" in found
+
+
 def test_a_broken_pdf_says_so(data: Path) -> None:
     whole = (data / "pdf" / "multi_page.pdf").read_bytes()
     for body in (b"%PDF-1.7\nnothing", whole[:300]):

@@ -24,6 +24,9 @@ A6 | | open | $5.00 | 1"""
         ("How many orders in Oslo are open?", "1 = count(Order ID; City = Oslo; Status = open)"),
         ("total amount in new york", "$2000 = sum(Amount; City = New York)"),
         ("average amount of orders in Oslo", "$666.6667 = mean(Amount; City = Oslo)"),
+        ("How many different units are there?", "4 = count(Units)"),
+        ("Wie viele verschiedene Units gibt es?", "4 = count(Units)"),
+        ("How many units in different cities?", ""),
         ("How many units in Oslo?", "12 = sum(Units; City = Oslo)"),
         ("How many orders have an amount of more than 500?", "3 = count(Order ID; Amount > 500)"),
         ("Which order has the highest amount?", "A4 = value(Order ID; Amount = max)"),
@@ -121,6 +124,37 @@ def test_a_number_of_one_row_is_no_count_of_rows() -> None:
     rows = "".join(f"{2019 + n} | {120 + 15 * n} | {80 + 10 * n}\n" for n in range(6))
     table = find_tables(f"Year | Freshwater Ducks | Saltwater Ducks\n{rows}")[0]
     assert not TableQuestion("How many saltwater ducks were there in 2020?", table, "Ducks").read()
+
+
+DATED = """Order | City | Date | Units
+A1 | Oslo | 2024-03-05 | 5
+A2 | Rome | 2024-03-07 | 20
+A3 | Oslo | 2024-04-05 | 30
+A4 | Rome | 2023-03-05 | 40
+A5 | Oslo | 2023-12-05 | 50"""
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("How many orders are there in March 2024?", ["2 = count(Order; Date = 2024-03)"]),
+        ("How many orders were there on 5 March 2024?", ["1 = count(Order; Date = 2024-03-05)"]),
+        ("average units in Oslo in 2024", ["17.5 = mean(Units; City = Oslo; Date = 2024)"]),
+        *(
+            (f"How many orders were there {time}?", [])
+            for time in ("since March 2024", "by 2024", "before 2024", "after 5 March 2024")
+        ),
+        ("How many orders were there in 2023 and 2024?", []),
+        ("How many orders were there in 2021?", []),  # of which nothing is known
+    ],
+)
+def test_what_is_asked_of_a_time_is_computed_over_the_rows_of_that_time(
+    question: str, told: list[str]
+) -> None:
+    table = find_tables(DATED)[0]
+    queries = TableQuestion(question, table).read()
+    assert [f"{table.compute(one)[0][0]} = {table.write(one)}" for one in queries] == told
+    assert all(compute_statement(one, DATED) for one in told)
 
 
 def _name_cells(text: str) -> str:

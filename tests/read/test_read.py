@@ -14,6 +14,7 @@ import pytest
 from agent.documents.body_text import Body, UnreadablePage
 from agent.documents.formats.legacy import find_left_out
 from agent.documents.pdf.ocr import find_tesseract
+from agent.documents.reading import read_body
 from agent.documents.registry import OLE, Format
 from agent.read.__main__ import command
 from agent.shell.process import run_command
@@ -317,6 +318,15 @@ def test_old_office_files_are_read_by_an_extra(
     lacking = Format("old files", "", (".old",), (), "x:y", ("kreuzberg", "no_such_package"))
     with pytest.raises(UnreadablePage, match=r"^no_such_package is not installed, which reads old"):
         lacking.read(Body(b""))
+
+
+def test_an_old_presentation_with_a_password_says_so() -> None:
+    pytest.importorskip("kreuzberg")
+    names = (name.encode("utf-16-le") for name in ("PowerPoint Document", "EncryptedSummary"))
+    with pytest.raises(UnreadablePage, match="it is encrypted"):
+        read_body(
+            b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1".ljust(512, b"\0") + b"".join(names), suffix=".ppt"
+        )
 
 
 def test_of_an_old_office_file_only_what_it_holds_is_told_as_not_read() -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from agent.documents.body_text import Body, BodyText, PlacedText, UnreadablePage
-from agent.documents.formats.table import add_sheets
+from agent.documents.formats.table import Sheet, add_sheets
 from agent.documents.own_date import read_day
 
 #: What the name of a stream in such a file says of the whole: [MS-CFB], 2.6. The first one counts,
@@ -62,7 +62,7 @@ def read_legacy(source: Body) -> BodyText:
     text.date = read_day(*(str(known.get(one, "")) for one in ("modified_at", "created_at")))
     if names := known.get("sheet_names"):
         tables = zip(names, found.tables, strict=False)
-        add_sheets(text, ((str(name), enumerate(table.cells, 1)) for name, table in tables))
+        add_sheets(text, (Sheet(str(name), enumerate(table.cells, 1)) for name, table in tables))
     else:  # cells end with a tab, rows with two
         text.add(found.content.replace("\t\t", "\n").replace("\t", " | "))
     if "outlook" not in kind:  # in a message these are marks of its attachments
@@ -92,8 +92,8 @@ def _find_kind(source: Body) -> str:
     """The media type of a file; "" where it is not known, or all of it is encrypted."""
     held = [one for one in _KINDS if one[0].encode("utf-16-le") in source.data]
     held.sort(key=lambda one: source.suffix[1:] not in one[1].split())
-    is_encrypted = "EncryptedPackage".encode("utf-16-le") in source.data
-    return held[0][2] if held and not is_encrypted else ""
+    marks = (name.encode("utf-16-le") for name in ("EncryptedPackage", "EncryptedSummary"))
+    return held[0][2] if held and not any(mark in source.data for mark in marks) else ""
 
 
 @contextmanager

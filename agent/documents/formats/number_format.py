@@ -33,6 +33,7 @@ MAX_CODE, MAX_DECIMALS = 255, 15  # characters of a code; digits behind the poin
 GENERAL_DIGITS = 10
 _TOKEN = re.compile(r'"[^"]*"?|\\.|_.|\*.|\[[^\]]*\]|General|AM/PM|A/P|.', re.I | re.S)
 _ELAPSED = re.compile(r"\[[hms]+\]", re.I)
+_SECONDS = re.compile(r"s\]?\.(0+)")
 _CURRENCY = re.compile(r"\[\$([^\]-]*)")
 _PATTERN = re.compile(r"[0#?][0#?,]*(?:\.[0#?]*)?,*|\.[0#?]+")
 _FRACTION = re.compile(r"([0#?]*)\s*[0#?]+\s*/\s*([0#?]+|[1-9]\d*)")
@@ -53,6 +54,12 @@ class NumberFormat(NamedTuple):
         """Whether it shows days or times."""
         return bool(re.search(r"[ymdhs]", self.code.casefold().replace("general", "")))
 
+    def write(self, shown: str) -> str:
+        """What is shown with its literals."""
+        for n, literal in enumerate(self.literals):
+            shown = shown.replace(chr(0xE000 + n), literal)
+        return " ".join(shown.split())
+
     def holds(self, number: Decimal) -> bool:
         """Whether a number meets the condition."""
         found = _CONDITION.fullmatch(self.condition)
@@ -63,11 +70,13 @@ def show_number(value: str, code: str, epoch: datetime) -> str:
     """A number as its format shows it; as it is written, where it is none."""
     try:
         number = Decimal(value)
-        sections = parse_code(code[:MAX_CODE])
+        sections = parse_code(code[:MAX_CODE])[:3]
         is_signed = number < 0 and len(sections) > 1
         chosen = sections[1 if is_signed else 2 if not number and len(sections) > 2 else 0]
         if any(one.condition for one in sections):
             chosen = next((one for one in sections if one.holds(number)), sections[-1])
+        if not chosen.code and len(sections) > 1:
+            return ""
         if chosen.is_date:
             return _show_moment(number, chosen.code, epoch) or value
         shown = _show(abs(number), chosen)
@@ -76,9 +85,16 @@ def show_number(value: str, code: str, epoch: datetime) -> str:
         return value
 
 
+def show_text(text: str, code: str) -> str:
+    """A text as the format of its cell shows it."""
+    last = parse_code(code[:MAX_CODE])[-1]
+    is_for_text = "@" in last.code or code.count(";") == 3
+    return last.write(last.code.replace("@", text)) if is_for_text and last.code != "@" else text
+
+
 @lru_cache(maxsize=1024)
 def parse_code(code: str) -> tuple[NumberFormat, ...]:
-    """The sections of a code: of positive numbers, of negative ones, of zero."""
+    """The sections of a code: of positive numbers, of negative ones, of zero, of texts."""
     sections: list[NumberFormat] = []
     shown, literals, condition = "", list[str](), ""
     for token in [*_TOKEN.findall(code), ";"]:
@@ -96,7 +112,7 @@ def parse_code(code: str) -> tuple[NumberFormat, ...]:
             condition = token[1:-1] if _CONDITION.fullmatch(token[1:-1]) else condition
         else:
             shown += token
-    return tuple(sections[:3])
+    return tuple(sections[:4])
 
 
 def _show(number: Decimal, form: NumberFormat) -> str:
@@ -113,9 +129,7 @@ def _show(number: Decimal, form: NumberFormat) -> str:
         rest = code[(power or found).end() :]
         is_parted = re.search(r"[0#?]", rest)
         code = _part_digits(number, code) if is_parted else code[: found.start()] + told + rest
-    for n, literal in enumerate(form.literals):
-        code = code.replace(chr(0xE000 + n), literal)
-    return " ".join(code.split())
+    return form.write(code)
 
 
 def show_general(number: Decimal) -> str:
@@ -166,21 +180,26 @@ def _show_fraction(number: Decimal, form: re.Match[str]) -> str:
 def _show_moment(number: Decimal, code: str, epoch: datetime) -> str:
     """A day, a time or both; "" for a number that is no date."""
     plain = code.casefold()
-    seconds = float(number) * 86400
+    found = _SECONDS.search(plain)
+    places = Decimal(1).scaleb(-len(found[1])) if found else Decimal(1)
+    exact = (number * 86400).quantize(places, ROUND_HALF_UP)
+    seconds, rest = int(exact), f"{exact % 1}"[1:]
     if found := _ELAPSED.search(plain):
-        return _show_elapsed(round(seconds), found[0][1], plain[found.end() :])
+        return _show_elapsed(seconds, found[0][1], plain[found.end() :]) + rest
     try:
-        moment = epoch + timedelta(seconds=round(seconds))
+        moment = epoch + timedelta(seconds=seconds)
     except OverflowError:
         return ""
     has_time = bool(re.search("[hs]", plain))
     has_month = bool(re.search(r"m", re.sub(r"h+\W*m+|m+\W*s|am/pm", "", plain)))
     day = "%Y-%m-%d" if "d" in plain else "%Y-%m" if has_month and "y" in plain else "%Y"
     has_day = bool("y" in plain or "d" in plain or has_month)
-    time = ("%I:%M" if "am/pm" in plain or "a/p" in plain else "%H:%M") + ":%S" * ("s" in plain)
+    time = ("%I:%M" if "am/pm" in plain or "a/p" in plain else "%H:%M") + f":%S{rest}" * (
+        "s" in plain
+    )
     time += " %p" * time.startswith("%I")
     shown = moment.strftime(time).removeprefix("0" * time.startswith("%I"))
-    shown = shown if "h" in plain else moment.strftime("%M:%S")
+    shown = shown if "h" in plain else moment.strftime(f"%M:%S{rest}")
     return " ".join([moment.strftime(day)] * has_day + [shown] * has_time)
 
 

@@ -19,8 +19,8 @@ _ROMAN = (
     *((1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l")),
     *((40, "xl"), (10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i")),
 )
-#: The ways of both formats to write a number; others are written in digits.
-_WAYS = {"a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
+#: The ways of OpenDocument and HTML to write a number; others are written in digits.
+WAYS = {"a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
 
 
 class _Level(NamedTuple):
@@ -140,7 +140,7 @@ class Numbering:
                         attribute(level, "num-prefix")
                         + ".".join(_shown_levels(level, n))
                         + attribute(level, "num-suffix"),
-                        _WAYS.get(way, "decimal"),
+                        WAYS.get(way, "decimal"),
                         to_int(attribute(level, "start-value"), 1),
                     )
 

@@ -26,7 +26,7 @@ _SAME = {
     "table": "tbl",
     "table-row": "tr",
     "table-cell": "tc",
-    "text-box": "txbxContent",
+    **dict.fromkeys(("text-box", "custom-shape", "rect", "ellipse"), "txbxContent"),
     "line-break": "br",
     "a": "hyperlink",
 }
@@ -51,6 +51,7 @@ _SIGNS = {
     },
     "Wingdings": dict(zip(b"\x6f\x78\xa8\xe0\xfb\xfc\xfd\xfe", "☐☒☐→✗✓☒☑", strict=True)),
 }
+_OFF = ("0", "false", "off")
 _LINKED_FIELD = re.compile(r"HYPERLINK\s+\"([^\"]+)\"")
 #: How a text is written above the line, and below it.
 _SCRIPTS = {"super": raise_text, "sub": lower_text}
@@ -174,7 +175,7 @@ class Part:
         is_lower = cell.find("./{*}tcPr/{*}vMerge") is not None
         goes_on = is_lower and child_value(cell, "tcPr/vMerge") != "restart"
         return TableCell(
-            "" if goes_on else self.read_cell(cell),
+            "" if goes_on or attribute(cell, "value") == "NaN" else self.read_cell(cell),
             to_int(columns or child_value(cell, "tcPr/gridSpan"), 1),
             0 if goes_on else to_int(down, 1),
             _is_head(cell),
@@ -271,6 +272,7 @@ class Part:
         elif kind == "end":
             builder.link(self._field_start, self._field)
             self._field = ""
+        builder.add(_read_choice(element))
 
     def _refer(self, reference: Element, builder: BlockBuilder) -> None:
         """Link a note where the text refers to it: to its first address, if it has one."""
@@ -281,6 +283,17 @@ class Part:
         url = note.links[0].url if note and note.links else "#" + "".join(key)
         text = note.text[:_LONGEST_NOTE] if note else ""
         builder.link(builder.length, url, text, is_note=True)
+
+
+def _read_choice(field: Element) -> str:
+    """What a field of a form shows that has no text: its box, or the entry that is chosen."""
+    if (box := find_first(field, "checkBox")) is not None:
+        told = find_first(box, "checked")
+        told = find_first(box, "default") if told is None else told
+        return "☐" if told is None or attribute(told, "val") in _OFF else "☒"
+    entries = [attribute(one, "val") for one in find_all(field, "listEntry")]
+    chosen = to_int(attribute(find_first(field, "result"), "val"), 0)
+    return "".join(entries[chosen : chosen + 1])
 
 
 def read_sign(sign: Element) -> str:
@@ -392,4 +405,4 @@ def _is_repeated(shape: Element) -> bool:
 
 def _is_hidden(run: Element) -> bool:
     vanish = run.find("./{*}rPr/{*}vanish")
-    return vanish is not None and attribute(vanish, "val") not in ("0", "false", "off")
+    return vanish is not None and attribute(vanish, "val") not in _OFF

@@ -99,20 +99,39 @@ def _sheets(part: Part, body: Element) -> Iterator[Sheet]:
     hidden = _hidden_styles(part, "table-properties", "display", "false")
     for sheet in body.iterchildren("{*}table"):
         mark = HIDDEN if attribute(sheet, "style-name") in hidden else ""
-        yield attribute(sheet, "name") + mark, _rows(sheet, part)
+        rows = set[int]()
+        yield Sheet(attribute(sheet, "name") + mark, _rows(sheet, part, rows), rows, _hidden(sheet))
 
 
-def _rows(sheet: Element, part: Part) -> Iterator[Row]:
+def _hidden(sheet: Element) -> set[int]:
+    """The columns that are hidden."""
+    found, n = set[int](), 0
+    for column in sheet.iter("{*}table-column"):
+        start, n = n, min(n + _count_repeats(column, "columns"), MAX_COLUMNS)
+        found.update(range(start, n) if _is_hidden(column) else ())
+    return found
+
+
+def _is_hidden(element: Element) -> bool:
+    return attribute(element, "visibility") in ("collapse", "filter")
+
+
+def _count_repeats(element: Element, what: str) -> int:
+    return max(1, to_int(attribute(element, f"number-{what}-repeated"), 1))
+
+
+def _rows(sheet: Element, part: Part, hidden: set[int]) -> Iterator[Row]:
     """The rows that are not empty, with their numbers. Repeated ones are written once."""
     numbers: list[int] = []
 
     def read() -> Iterator[list[TableCell]]:
         number = 1
         for row in sheet.iter("{*}table-row"):
-            repeated = max(1, to_int(attribute(row, "number-rows-repeated"), 1))
+            repeated = _count_repeats(row, "rows")
             cells = _cells(row, part)
             for again in range(min(repeated, MAX_REPEATED)):
                 numbers.append(number + again)
+                hidden.update([number + again] * _is_hidden(row))
                 yield cells
             number += repeated
 
@@ -129,7 +148,7 @@ def _cells(row: Element, part: Part) -> list[TableCell]:
         if local_name(element) != "table-cell" or column >= MAX_COLUMNS:
             continue
         cell = part.read_table_cell(element)
-        repeated = max(1, to_int(attribute(element, "number-columns-repeated"), 1))
+        repeated = _count_repeats(element, "columns")
         text = cell.text or attribute(element, "value")
         if text:
             times = min(repeated, MAX_REPEATED, MAX_COLUMNS - column)

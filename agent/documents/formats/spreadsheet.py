@@ -6,6 +6,7 @@ A formula has the value that was last calculated. Macros are not read.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from functools import reduce
@@ -15,7 +16,7 @@ from typing import NamedTuple
 from agent.documents.body_text import Body, BodyText, PlacedText
 from agent.documents.formats.archive import Archive, core_properties, main_part
 from agent.documents.formats.beside import add_beside
-from agent.documents.formats.number_format import BUILT_IN, EPOCHS, show_number
+from agent.documents.formats.number_format import BUILT_IN, EPOCHS, show_number, show_text
 from agent.documents.formats.table import HIDDEN, MAX_COLUMNS, Row, Sheet, add_sheets
 from agent.documents.formats.xml import Element, attribute, find_all, find_first, local_name, to_int
 from agent.documents.formulas import lower_text, raise_text
@@ -27,7 +28,8 @@ _MERGE = re.compile(rb'mergeCell ref="([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7}
 #: What stands for fonts, sizes, colours, places and numbers in the head of a printed page.
 _MARGIN_CODE = re.compile(r'&(?:"[^"]*"|K[0-9A-Fa-f+-]{6}|\d+|[A-Z])')
 _ALPHABET = {letter: n for n, letter in enumerate(ascii_uppercase, 1)}
-_ERRORS_AND_TEXTS = ("str", "inlineStr", "e", "d")
+_UNKNOWN, _UNSEEN = "formulas without a value", "values that their format hides"
+_LOST = {_UNKNOWN: "open and save it where it was made", _UNSEEN: "they are not shown"}
 
 
 class _Merge(NamedTuple):
@@ -45,8 +47,8 @@ class _Workbook(NamedTuple):
     texts: Sequence[str]
     formats: Sequence[str]  # codes, by the number of the style
     epoch: datetime
-    unknown: list[str]  # formulas without a value
     margins: dict[str, None]  # heads and feet
+    lost: Counter[str]  # what is not read, by its kind
 
 
 def read_spreadsheet(source: Body) -> BodyText:
@@ -58,7 +60,8 @@ def read_spreadsheet(source: Body) -> BodyText:
     add_sheets(text, _sheets(archive, part, book))
     for margin in book.margins:
         text.add(margin, "header or footer")
-    text.lose("formulas without a value", len(book.unknown), "open and save it where it was made")
+    for what, why in _LOST.items():
+        text.lose(what, book.lost[what], why)
     add_beside(text, source, archive)
     return text.finish()
 
@@ -70,7 +73,9 @@ def _sheets(archive: Archive, part: str, book: _Workbook) -> Iterator[Sheet]:
         kind, target = relations.get(attribute(sheet, "id"), ("", ""))
         mark = HIDDEN if attribute(sheet, "state") in ("hidden", "veryHidden") else ""
         if kind == "worksheet":
-            yield attribute(sheet, "name") + mark, _rows(archive, target, book)
+            hidden = set[int](), set[int]()
+            rows = _rows(archive, target, book, *hidden)
+            yield Sheet(attribute(sheet, "name") + mark, rows, *hidden)
 
 
 def _read_workbook(archive: Archive, part: str) -> _Workbook:
@@ -78,7 +83,8 @@ def _read_workbook(archive: Archive, part: str) -> _Workbook:
     settings = find_first(archive.read_xml(part), "workbookPr")
     epoch = EPOCHS[attribute(settings, "date1904") in ("1", "true")]
     texts = list(_shared_texts(archive, names.get("sharedStrings", "")))
-    return _Workbook(texts, _formats(archive.read_xml(names.get("styles", ""))), epoch, [], {})
+    formats = _formats(archive.read_xml(names.get("styles", "")))
+    return _Workbook(texts, formats, epoch, {}, Counter())
 
 
 def _shared_texts(archive: Archive, part: str) -> Iterator[str]:
@@ -138,16 +144,24 @@ def _fill(cells: list[str], number: int, merges: Sequence[_Merge], tops: dict[_M
             cells[merge.left : merge.right + 1] = [tops[merge]] * (merge.right + 1 - merge.left)
 
 
-def _rows(archive: Archive, part: str, book: _Workbook) -> Iterator[Row]:
-    """The rows that are not empty, with their numbers."""
+def _rows(
+    archive: Archive, part: str, book: _Workbook, hidden: set[int], hidden_columns: set[int]
+) -> Iterator[Row]:
+    """The rows that are not empty, with their numbers; and which of them and the columns hide."""
     merges, tops = _read_merges(archive, part), dict[_Merge, str]()
     number = 0
-    for row in archive.iterate_xml(part, ("row", "headerFooter")):
+    for row in archive.iterate_xml(part, ("col", "row", "headerFooter")):
+        is_hidden = row.get("hidden") in ("1", "true")
+        if local_name(row) == "col":
+            last = min(to_int(row.get("max", ""), 0), MAX_COLUMNS) if is_hidden else 0
+            hidden_columns.update(range(to_int(row.get("min", ""), 1) - 1, last))
+            continue
         if local_name(row) == "headerFooter":
             told = (_MARGIN_CODE.sub(" ", one.text or "") for one in row)
             book.margins.update(dict.fromkeys(one for one in told if any(map(str.isalnum, one))))
             continue
         number = to_int(row.get("r", ""), number + 1)
+        hidden.update([number] * is_hidden)
         cells: list[str] = []
         column = -1
         for cell in row.iterchildren("{*}c"):
@@ -172,20 +186,24 @@ def _column_of(reference: str, default: int) -> int:
 def _cell_text(cell: Element, book: _Workbook) -> str:
     """The value as it is shown; a formula that has none as it is written."""
     kind, value = cell.get("t", ""), next(cell.iterchildren("{*}v"), None)
-    if kind == "inlineStr":
-        return _rich_text(cell)
     text = (value.text or "") if value is not None else ""
-    if not text:
+    if kind == "inlineStr":
+        text = _rich_text(cell)
+    elif not text:
         return _read_formula(cell, book)
-    if kind == "s":
+    elif kind == "s":
         index = to_int(text, len(book.texts))
-        return book.texts[index] if index < len(book.texts) else ""
-    if kind == "b":
+        text = book.texts[index] if index < len(book.texts) else ""
+    elif kind == "b":
         return "TRUE" if text == "1" else "FALSE"
-    if kind in _ERRORS_AND_TEXTS:
+    elif kind in ("e", "d"):
         return text
     style = to_int(cell.get("s", ""), 0)
-    return show_number(text, next(iter(book.formats[style : style + 1]), "General"), book.epoch)
+    code = next(iter(book.formats[style : style + 1]), "General")
+    is_text = kind in ("s", "str", "inlineStr")
+    shown = show_text(text, code) if is_text else show_number(text, code, book.epoch)
+    book.lost[_UNSEEN] += bool(text.strip("0.")) and not shown
+    return shown
 
 
 def _read_formula(cell: Element, book: _Workbook) -> str:
@@ -193,5 +211,5 @@ def _read_formula(cell: Element, book: _Workbook) -> str:
     formula = next(cell.iterchildren("{*}f"), None)
     if formula is None or cell.get("t") == "str":
         return ""
-    book.unknown.append(cell.get("r", ""))
+    book.lost[_UNKNOWN] += 1
     return f"={formula.text}" if formula.text else ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from itertools import count, groupby, islice, takewhile, zip_longest
 from typing import NamedTuple
 
@@ -17,7 +17,6 @@ from agent.documents.blocks import CELL
 from agent.documents.body_text import PlacedText
 
 Row = tuple[int, Sequence[str]]  # its number in the table, from 1, and its cells
-Sheet = tuple[str, Iterable[Row]]  # its name and its rows
 HIDDEN = " (hidden)"  # behind the name of what is not shown
 
 MAX_COLUMNS = 16_384  # as many as a sheet of Excel has
@@ -29,6 +28,15 @@ LOOKED_AT = 20  # rows that tell how many of them are a head
 
 _VALUE = re.compile(r"[-+(]?\s*[$€£¥₹]?\s*[\d.,]*\d")
 _YEAR = re.compile(r"(?:19|20)\d\d")
+
+
+class Sheet(NamedTuple):
+    """A sheet. What of it is hidden is known once its rows are read; columns count from 0."""
+
+    name: str
+    rows: Iterable[Row]
+    hidden_rows: Set[int] = frozenset()
+    hidden_columns: Set[int] = frozenset()
 
 
 class TableCell(NamedTuple):
@@ -51,16 +59,28 @@ class Head(NamedTuple):
 
 
 def add_sheets(text: PlacedText, sheets: Iterable[Sheet]) -> None:
-    """Add the rows of sheets."""
-    for name, rows in sheets:
-        text.add(name, f"sheet {name}")
-        add_rows(text, rows, f"sheet {name}, row")
+    """Add the rows of sheets. The places of hidden rows say so, and the names of hidden columns."""
+    for sheet in sheets:
+        text.add(sheet.name, f"sheet {sheet.name}")
+        add_rows(text, _mark_columns(sheet), f"sheet {sheet.name}, row", sheet.hidden_rows)
 
 
-def add_rows(text: PlacedText, rows: Iterable[Row], place: str) -> None:
+def _mark_columns(sheet: Sheet) -> Iterator[Row]:
+    """The rows; what stands first in a hidden column says that it is one."""
+    marked = set[int]()
+    for number, cells in sheet.rows:
+        new = {n for n in sheet.hidden_columns - marked if n < len(cells) and cells[n]}
+        marked |= new
+        yield number, [cell + HIDDEN * (n in new) for n, cell in enumerate(cells)] if new else cells
+
+
+def add_rows(
+    text: PlacedText, rows: Iterable[Row], place: str, hidden: Set[int] = frozenset()
+) -> None:
     """Add the rows of a table, each at its number."""
     for number, line in format_rows(rows):
-        text.add_line(line, place, number)
+        name = place.replace(", row", ", hidden row") if number in hidden else place
+        text.add_line(line, name, number)
         if text.is_full:
             break
 
@@ -218,13 +238,13 @@ def _has_gaps_filled(upper: Sequence[str], lower: Sequence[str]) -> bool:
         one and (not two or one == two) and low and other and low != other
         for (one, low), (two, other) in zip(pairs, pairs[1:], strict=False)
     )
-    return spanned and all(map(_is_name, texts)) and not any(map(_YEAR.fullmatch, lower))
+    return spanned and all(map(is_name, texts)) and not any(map(_YEAR.fullmatch, lower))
 
 
 def _are_names(names: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
     """Whether texts may be the names of the columns of a body."""
     filled = [name for name, _ in groupby(filter(None, names))]  # one over two columns counts once
-    if len(filled) < 2 or not body or not all(map(_is_name, filled)):
+    if len(filled) < 2 or not body or not all(map(is_name, filled)):
         return False
     if max(Counter(filled).values()) > 1 or _YEAR.fullmatch(filled[0]):
         return False
@@ -240,5 +260,6 @@ def _has_values(names: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
     return any(2 * sum(map(bool, map(_VALUE.match, one))) > len(one) for one in told)
 
 
-def _is_name(text: str) -> bool:
+def is_name(text: str) -> bool:
+    """Whether a text may be the name of a column: a short one, and no value but a year."""
     return len(text) <= MAX_NAME and (not _VALUE.match(text) or bool(_YEAR.match(text)))

@@ -41,7 +41,10 @@ def read_word(source: Body) -> BodyText:
     archive = Archive(source.data)
     part = main_part(archive)
     text = PlacedText(source, *core_properties(archive))
-    notes = {kind: list(_read_notes(archive, part, kind)) for kind in _NOTES}
+    notes = {
+        kind: list(_read_notes(archive, part, kind, names_authors=not source.is_report))
+        for kind in _NOTES
+    }
     named = {(kind, key): block for kind, found in notes.items() for key, block in found}
     levels = _heading_levels(archive, part)
     numbering = Numbering(archive, part)
@@ -65,13 +68,17 @@ def read_word(source: Body) -> BodyText:
     return text.finish()
 
 
-def _read_notes(archive: Archive, part: str, kind: str) -> Iterator[tuple[str, TextBlock]]:
+def _read_notes(
+    archive: Archive, part: str, kind: str, *, names_authors: bool
+) -> Iterator[tuple[str, TextBlock]]:
     """The notes of a kind, each with its id, in the order in which Word numbers them."""
     for name in _related_parts(archive, part, kind):
         notes = Part(archive, name)
         for note in find_all(notes.root, _NOTES[kind]):
             if not attribute(note, "type") and (block := notes.read_note(note)):
-                yield attribute(note, "id"), block
+                author = attribute(note, "author") if names_authors else ""
+                named = TextBlock("note", author).join(block, ": ") if author else block
+                yield attribute(note, "id"), named
 
 
 def _related_parts(archive: Archive, part: str, kind: str) -> list[str]:

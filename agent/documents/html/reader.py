@@ -18,6 +18,8 @@ from agent.documents.body_text import (
     normalize_text,
 )
 from agent.documents.cpu_limit import OverCpuLimit, limit_cpu
+from agent.documents.formats.numbering import WAYS, write_number
+from agent.documents.formats.xml import to_int
 from agent.documents.formulas import lower_text, raise_text, write_formula
 from agent.documents.html.blocks import Element, read_blocks
 from agent.documents.html.boxes import find_boxes, find_layout_tables, render_text, unwrap_tables
@@ -165,6 +167,7 @@ def extract_html(html: str, url: str = "") -> HtmlPage:
     remove_elements(tree.xpath(_EDITORIAL_MARKS))
     remove_hidden(tree)
     _write_scripts(tree)
+    _write_numbers(tree)
     shown = measure_parts(tree.find("body"), paid or ())  # before the text is taken out of it
     text = _extract_text(tree, url)
     if not is_complete and len(all_text := strip_tags(html)) > 2 * len(text):
@@ -252,6 +255,21 @@ def _write_scripts(tree: Element) -> None:
         del element[:]
         element.text = text
         element.drop_tag()
+
+
+def _write_numbers(tree: Element) -> None:
+    """Write the numbers of items where the page gives them, and they are no mere places."""
+    for numbered in tree.xpath("//ol[@start or @reversed or li/@value or @type != '1']"):
+        items = list(numbered.iterchildren("li"))
+        step = -1 if "reversed" in numbered.attrib else 1
+        number = to_int(numbered.get("start", ""), len(items) if step < 0 else 1)
+        way = WAYS.get(numbered.get("type", ""), "decimal")
+        for item in items:
+            number = to_int(item.get("value", ""), number)
+            inner = next(item.iterchildren("p"), None)
+            first = item if inner is None or (item.text or "").strip() else inner
+            first.text = f"{write_number(number, way)}. {(first.text or '').lstrip()}"
+            number += step
 
 
 def _find_title(tree: Element) -> str:

@@ -6,8 +6,10 @@ import ctypes
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
+
+from agent.documents.formulas import lower_text, raise_text
 
 CELL_BREAK = "\x1f"
 HYPHEN = "\ufffe"  # what PDFium writes for a hyphen at which a word was divided, without a break
@@ -17,6 +19,8 @@ MIN_GAP = 0.8  # heights of a letter: a blank has 0.4 at most, in type of one wi
 MAX_JUSTIFIED, MAX_STRETCH, MIN_LETTERS = 4.0, 1.6, 0.5
 MIN_OVERLAP = 0.4  # of the heights of two letters on one line: one of them may be raised
 MAX_SAMPLED = 200  # letters of a page that tell how it is turned
+#: In sizes of the type of a line: that of what is raised or lowered, and by how much.
+MAX_SMALL, MIN_RAISED, MIN_LOWERED = 0.85, 0.2, 0.05
 MAX_SIZE = 10_000  # of type; what a broken file says beyond that, or nothing, is not believed
 ALEFS = "\u0627\u0622\u0623\u0625"
 LAM = "\u0644"
@@ -28,6 +32,7 @@ _READ_AS = dict(zip("\x10\x11\x12\x13\x14\x15\x16", "“”„«»–—", stric
 }
 LIST_ITEM = re.compile(r"(?:[-–—•●▪◦‣*·]|\(?\d{1,2}[.)]|\(?[a-z][.)]|\[\d{1,3}\])\s")
 _DIVIDED = re.compile(rf"[\x02{HYPHEN}]\n?|(?<=[^\W\d_])-\n(?=[^\W\d_])")
+_NUMBER = re.compile(r"[-+−–]?\d+")
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufefc]")
 
 
@@ -37,7 +42,7 @@ class PageLine(NamedTuple):
     `baseline` grows upwards; `first` is the width of the first word; `has_blank` says whether a
     blank stands at the end, which tells in Korean that no word is divided there. `cells`: where
     each of its cells begins and ends. `stretched`: the text and the cells that it has if what looks
-    like words between margins is a row of a table.
+    like words between margins is a row of a table. `is_head`: it begins a table.
     """
 
     text: str
@@ -49,6 +54,7 @@ class PageLine(NamedTuple):
     has_blank: bool = False
     cells: tuple[tuple[float, float], ...] = ()
     stretched: tuple[str, tuple[tuple[float, float], ...]] = ("", ())
+    is_head: bool = False
 
     @property
     def is_row(self) -> bool:
@@ -98,8 +104,8 @@ def _count_quarters(page: Any) -> int:
     return max(quarters, key=lambda one: quarters[one], default=0)
 
 
-def read_lines(page: Any) -> list[PageLine]:
-    """The lines of a text page of PDFium in reading order.
+def read_lines(page: Any, *, is_report: bool = False) -> list[PageLine]:
+    """The lines of a text page of PDFium in reading order. Raised numbers of a report stay marks.
 
     PDFium reverses right-to-left text character by character. That also reverses the two letters
     of the ligature of lam and alef, which is one glyph and very frequent in Arabic.
@@ -115,12 +121,12 @@ def read_lines(page: Any) -> list[PageLine]:
     if len(chars) != count:
         return lines_of_text(text)
     try:
-        return _place_lines(ShownPage(page), chars)
+        return _place_lines(ShownPage(page), chars, is_report=is_report)
     except pypdfium2.PdfiumError:  # a character has no place
         return lines_of_text(text)
 
 
-def _place_lines(page: ShownPage, units: Sequence[str]) -> list[PageLine]:
+def _place_lines(page: ShownPage, units: Sequence[str], *, is_report: bool) -> list[PageLine]:
     chars = [_READ_AS.get(unit, unit) for unit in units]
     is_mirrored = len(_RIGHT_TO_LEFT.findall("".join(chars))) > len(chars) / 3
     for i in range(len(chars) - 1):
@@ -130,6 +136,8 @@ def _place_lines(page: ShownPage, units: Sequence[str]) -> list[PageLine]:
             chars[i] = "\n" if gap < 0 else CELL_BREAK if gap > MIN_GAP else " "
         elif chars[i] in ALEFS and chars[i + 1] == LAM and is_one_glyph(page, i):
             chars[i : i + 2] = LAM, chars[i]
+    if not is_report:
+        _shift_numbers(page, chars)
     return [_line_at(page, chars, span, is_mirrored) for span in _spans(chars)]
 
 
@@ -150,14 +158,9 @@ def lines_of_text(text: str) -> list[PageLine]:
 
 def _gap_between(page: ShownPage, index: int, other_index: int) -> float:
     """How far two letters are apart, in heights of one; below 0 if they are of two lines."""
-    import pypdfium2
-
-    try:
-        left, right = page.get_charbox(index, True), page.get_charbox(other_index, True)
-    except (pypdfium2.PdfiumError, IndexError):  # at the end, or beside what has no place
+    if not (boxes := _find_boxes(page, index, other_index)):
         return 0.0
-    _, bottom, end, top = left
-    start, other_bottom, _, other_top = right
+    (_, bottom, end, top), (start, other_bottom, _, other_top) = boxes
     height, other = top - bottom, other_top - other_bottom
     if height <= 0 or other <= 0:
         return 0.0
@@ -168,11 +171,18 @@ def _gap_between(page: ShownPage, index: int, other_index: int) -> float:
 
 def _goes_back(page: ShownPage, index: int) -> bool:
     """Whether what is behind a blank stands left of what is before it: a cell of another line."""
+    boxes = _find_boxes(page, index - 1, index + 1)
+    return bool(boxes and boxes[1][2] < boxes[0][0] - (boxes[0][3] - boxes[0][1]))
+
+
+def _find_boxes(page: ShownPage, *indexes: int) -> list[tuple[float, float, float, float]]:
+    """Where letters are; nothing at the end, or beside what has no place."""
+    import pypdfium2
+
     try:
-        before, after = page.get_charbox(index - 1, True), page.get_charbox(index + 1, True)
-    except IndexError:
-        return False
-    return bool(after[2] < before[0] - (before[3] - before[1]))
+        return [page.get_charbox(index, True) for index in indexes]
+    except (pypdfium2.PdfiumError, IndexError):
+        return []
 
 
 def is_one_glyph(page: ShownPage, index: int) -> bool:
@@ -226,6 +236,36 @@ def _line_at(
     if CELL_BREAK in text:
         text, cells = _cells_at(page, chars, span, is_mirrored)
     return PageLine(text, left, right, baseline, size, width, has_blank, cells, stretched)
+
+
+def _shift_numbers(page: ShownPage, chars: list[str]) -> None:
+    """Write as raised or lowered the digits in small type above or below what they follow."""
+    text = "".join(char[:1] or " " for char in chars)
+    lines: dict[int, int] = {}  # what is raised or lowered, by what it follows on the line
+    for match in _NUMBER.finditer(text):
+        start, end = match.span()
+        before = start - bool(text[max(0, start - 1) : start].strip(CELL_BREAK + "\r\n "))
+        before = lines.get(before, before)
+        if end - before < 2 or text[before] in "/⁄":
+            continue
+        shift = _find_shift(page, before, end - 1)
+        own = _type_at(page, end - 1)
+        while shift and end > start and _type_at(page, end - 1) == own:
+            end -= 1
+        if shift and 0 <= _gap_between(page, end - 1, end) < MIN_GAP:
+            written = shift(text[end : match.end()])
+            chars[end : match.end()] = written
+            lines |= dict.fromkeys(range(end, match.end()), before)
+            if text[match.end() : match.end() + 1] in ("/", "⁄") and text[before].isdigit():
+                chars[end] = f" {written[0]}"  # a fraction: 5 ¹/2
+
+
+def _find_shift(page: ShownPage, before: int, index: int) -> Callable[[str], str] | None:
+    """How a character is written that is smaller and above or below the line of another."""
+    (line, size), (baseline, small) = _type_at(page, before), _type_at(page, index)
+    if small > MAX_SMALL * size or -MIN_LOWERED < (baseline - line) / size < MIN_RAISED:
+        return None
+    return raise_text if baseline > line else lower_text
 
 
 def _cells_at(

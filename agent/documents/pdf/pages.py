@@ -60,7 +60,10 @@ class PageJoiner:
         _end_with_open(paragraphs)
         self._divided = self._cut_divided(paragraphs) if number < self._count else []
         self._open = paragraphs[-1] if paragraphs and paragraphs[-1].is_open else None
-        return PageText("\n".join(format_lines(map(self._texts.join, paragraphs))), joint)
+        texts: list[str] = []
+        for one in paragraphs:  # an empty line parts two tables
+            texts += [""] * one.lines[0].is_head + [self._texts.join(one)]
+        return PageText("\n".join(filter(None, format_lines(texts))), joint)
 
     def _is_new_margin(self, line: PageLine, number: int) -> bool:
         """Whether a head or foot says something else than those of the pages before."""

@@ -60,7 +60,7 @@ def read_pdf(source: Body) -> BodyText:
         document.init_forms()
     images, beside = _ImagePages(), _Beside(document.formenv)
     joiner = PageJoiner(min(MAX_PAGES, len(document)))
-    pages = _read_pages(document, images, beside, has_links=source.is_report)
+    pages = _read_pages(document, images, beside, is_report=source.is_report)
     for number, page in enumerate(pages, 1):
         joined = joiner.add(page.lines, number)
         text.title = text.title or normalize_title(_first_line(joined.text))
@@ -141,7 +141,7 @@ def _add_attachments(text: PlacedText, source: Body, document: Any) -> None:
 
 
 def _read_pages(
-    document: Any, images: _ImagePages, beside: _Beside, *, has_links: bool
+    document: Any, images: _ImagePages, beside: _Beside, *, is_report: bool
 ) -> Iterator[_Page]:
     """The lines and links of each page; none of a broken one."""
     import pypdfium2
@@ -150,9 +150,9 @@ def _read_pages(
         try:
             page = document[index]
             words = read_upright(page)
-            lines = read_lines(words) or lines_of_text(images.read(page))
+            lines = read_lines(words, is_report=is_report) or lines_of_text(images.read(page))
             beside.read(page, index + 1)
-            yield _Page(lines, list(read_links(document, page, words)) if has_links else ())
+            yield _Page(lines, list(read_links(document, page, words)) if is_report else ())
         except pypdfium2.PdfiumError:
             yield _Page()
 

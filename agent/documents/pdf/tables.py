@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from statistics import median
 
+from agent.documents.formats.table import MAX_NAME, is_name
+from agent.documents.pdf.heads import Span, find_nearest, find_own, read_head
 from agent.documents.pdf.lines import CELL_BREAK, PageLine
 
 MAX_BETWEEN = 2  # lines with one cell between two rows: parts of a cell that has several
@@ -18,8 +20,6 @@ MAX_SPACE = 2.0  # heights of type from one line of prose to the next
 WRAPPED = 0.8  # of the usual distance of rows: what is nearer goes on with the row above
 
 LARGE = 1.2  # times the size of a table, that a heading below it has
-
-Span = tuple[float, float]
 
 
 def align_cells(lines: Sequence[PageLine]) -> Iterator[PageLine]:
@@ -38,7 +38,7 @@ def _find_rows(lines: Sequence[PageLine]) -> Iterator[PageLine]:
     above: tuple[Span, ...] = ()
     for line in lines:
         is_below = [[n] for n in range(len(above))] == [
-            _find_own(cell, above) for cell in line.stretched[1]
+            find_own(cell, above) for cell in line.stretched[1]
         ]
         row = _stretch(line) if above and is_below else line
         above = row.cells if row.is_row else ()
@@ -51,18 +51,26 @@ def _stretch(line: PageLine) -> PageLine:
     return line._replace(text=text, cells=cells) if text else line
 
 
+def _stretch_over(line: PageLine, columns: Sequence[Span]) -> PageLine:
+    """The line as a row, if each of its cells is in one column."""
+    own = [find_own(cell, columns) for cell in line.stretched[1]]
+    return _stretch(line) if all(len(one) == 1 for one in own) else line
+
+
 def _join_cells(line: PageLine) -> PageLine:
     return line._replace(text=line.text.replace(CELL_BREAK, " "))
 
 
 def _find_tables(lines: Sequence[PageLine]) -> Iterator[tuple[int, int, int]]:
-    """Where the head of each table begins, its rows, and what is behind it."""
+    """Where the head of each table begins, its first whole row, and what is behind it."""
     start = after = 0
     while start < len(lines):
         end = _find_end(lines, start)
         if end - start > 1:
-            head = _find_head(lines, after, start, end)
-            yield head, start, end
+            counts = Counter(len(line.cells) for line in lines[start:end] if line.is_row)
+            usual = max(counts, key=lambda count: (counts[count], -count))
+            first = next(n for n in range(start, end) if len(lines[n].cells) >= usual)
+            yield _find_head(lines, after, start, first, end), first, end
             after = end
         start = end
 
@@ -81,19 +89,21 @@ def _find_end(lines: Sequence[PageLine], start: int) -> int:
     return end
 
 
-def _find_head(lines: Sequence[PageLine], after: int, start: int, end: int) -> int:
+def _find_head(lines: Sequence[PageLine], after: int, start: int, first: int, end: int) -> int:
     """Where the lines begin that are parts of the head of a table, in whatever order they are."""
     left = min(line.left for line in lines[start:end])
     right = max(line.right for line in lines[start:end])
-    top = lines[start].baseline
+    most = max(len(line.cells) for line in lines[start:end])
     head = start
     while head > max(after, start - MAX_HEAD_LINES):
         line = lines[head - 1]
+        top = lines[first if line.baseline < lines[start].baseline else start].baseline
         is_above = -line.size / 2 < line.baseline - top < MAX_HEAD * line.size
         beyond = MAX_BEYOND * line.size
         is_inside = left - beyond < line.left and line.right < right + beyond
-        is_short = max(b - a for a, b in line.cells) < MAX_WIDTH * (right - left)
-        if not (is_above and is_inside and is_short):
+        is_names = len(line.stretched[1]) <= most and _is_head(_stretch(line))
+        widest = max(b - a for a, b in (_stretch(line) if is_names else line).cells)
+        if not (is_above and is_inside and widest < MAX_WIDTH * (right - left)):
             break
         head -= 1
     while after < head < start and _is_wrapped(lines[head - 1], lines[head], right - left):
@@ -109,32 +119,34 @@ def _is_wrapped(line: PageLine, other: PageLine, width: float) -> bool:
 
 
 def _align(head: Sequence[PageLine], rows: Sequence[PageLine]) -> Iterator[PageLine]:
-    columns = _find_columns(rows)
+    has_own = len(rows) > 1 and _is_head(rows[0]) and _has_values(rows[1])
+    columns = _find_columns(rows[has_own:])
+    if has_own and len(columns) < len(rows[0].cells):
+        columns = _find_columns(rows)
     if not columns:
         yield from (*head, *rows)
         return
-    counts = Counter(len(line.cells) for line in rows if line.is_row)
-    usual = max(counts, key=lambda count: (counts[count], -count))
-    first = next(n for n, line in enumerate(rows) if len(line.cells) >= usual)
-    above = sorted((*head, *rows[:first]), key=lambda line: -line.baseline)
-    if above:
-        names = [""] * len(columns)
-        for part in above:
-            own = [_find_own(cell, columns) for cell in part.stretched[1]]
-            line = _stretch(part) if all(len(one) == 1 for one in own) else part
-            for n, text in _place_cells(line, columns, is_head=True):
-                names[n] = f"{names[n]} {text}".strip()
-        yield above[0]._replace(text=CELL_BREAK.join(names))
-    yield from _join_wrapped(rows[first:], columns)
+    if head or has_own:
+        lines = [_stretch_over(line, columns) for line in (*head, *rows[:has_own])]
+        names, used = read_head(lines, columns)
+        captions = [line for line in lines if line not in used]
+        yield from map(_join_cells, captions)
+        yield used[0]._replace(text=CELL_BREAK.join(names), is_head=all(map(is_name, names)))
+    yield from _join_wrapped(rows[has_own:], columns)
+
+
+def _is_head(row: PageLine) -> bool:
+    return row.is_row and all(map(is_name, row.text.split(CELL_BREAK)))
+
+
+def _has_values(row: PageLine) -> bool:
+    cells = row.text.split(CELL_BREAK)[1:]
+    return any(len(cell) <= MAX_NAME and not is_name(cell) for cell in cells)
 
 
 def _join_wrapped(rows: Sequence[PageLine], columns: Sequence[Span]) -> Iterator[PageLine]:
     """The rows, each with what stands close below it and has nothing in the first column."""
-    texts: list[list[str]] = []
-    for line in rows:
-        texts.append([""] * len(columns))
-        for n, text in _place_cells(line, columns, is_head=False):
-            texts[-1][n] = f"{texts[-1][n]} {text}".strip()
+    texts = [_place_cells(line, columns) for line in rows]
     drops = [0.0, *(a.baseline - b.baseline for a, b in pairwise(rows))]
     whole = [drop for drop, row in zip(drops[1:], texts[1:], strict=True) if row[0]]
     kept: list[int] = []
@@ -152,7 +164,7 @@ def _find_columns(rows: Sequence[PageLine]) -> list[Span]:
     columns: list[Span] = []
     for line in sorted(rows, key=lambda one: -len(one.cells)):
         for cell in line.cells:
-            own = _find_own(cell, columns)
+            own = find_own(cell, columns)
             if len(own) == 1:
                 start, end = columns[own[0]]
                 columns[own[0]] = min(cell[0], start), max(cell[1], end)
@@ -163,17 +175,10 @@ def _find_columns(rows: Sequence[PageLine]) -> list[Span]:
     return columns if is_apart and len(columns) > 1 else []
 
 
-def _find_own(cell: Span, columns: Sequence[Span]) -> list[int]:
-    """The columns that a cell stands in."""
-    return [n for n, (start, end) in enumerate(columns) if cell[0] < end and start < cell[1]]
-
-
-def _place_cells(
-    line: PageLine, columns: Sequence[Span], *, is_head: bool
-) -> Iterator[tuple[int, str]]:
-    """The cells of a line, each with the column where it begins; of a head, with all it is over."""
+def _place_cells(line: PageLine, columns: Sequence[Span]) -> list[str]:
+    """The cells of a row, each in the column where it begins."""
+    row = [""] * len(columns)
     for text, cell in zip(line.text.split(CELL_BREAK), line.cells, strict=False):
-        middle = sum(cell) / 2
-        near = min(range(len(columns)), key=lambda n: abs(sum(columns[n]) / 2 - middle))
-        own = _find_own(cell, columns) or [near]
-        yield from ((n, text) for n in (own if is_head else own[:1]))
+        n = (find_own(cell, columns) or find_nearest(cell, columns))[0]
+        row[n] = f"{row[n]} {text}".strip()
+    return row
