@@ -25,6 +25,7 @@ _BY_POSITION = {
 }
 _JOINTS = {"mtable": "; ", "m": "; ", "eqArr": "; ", "func": " "}
 _BLANKS = re.compile(r"\s+")
+STRUCK = "~~"  # around what is struck through, as in Markdown
 _UNSEEN = frozenset("annotation annotation-xml".split())
 
 

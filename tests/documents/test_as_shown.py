@@ -423,6 +423,17 @@ def test_a_page_whose_style_raises_text_and_one_made_by_a_script_are_read() -> N
     assert found.text == "name: Lamp L9\nprice: 129.5\ncurrency: EUR"
 
 
+@pytest.mark.parametrize("stroke", ["<w:strike/>", '<w:dstrike w:val="1"/>'])
+def test_what_is_struck_through_in_word_is_marked(stroke: str) -> None:
+    run = '<w:r><w:rPr>{}</w:rPr><w:t xml:space="preserve">{}</w:t></w:r>'
+    body = run.format("", "It costs ") + run.format(stroke, "120 ") + run.format("", "100 euros.")
+    assert (
+        read_body(word(f"<w:p>{body}</w:p>"), suffix=".docx").text == "It costs ~~120 ~~100 euros."
+    )
+    off = body.replace(stroke, '<w:strike w:val="0"/>')
+    assert read_body(word(f"<w:p>{off}</w:p>"), suffix=".docx").text == "It costs 120 100 euros."
+
+
 MARKDOWN = r"""---
 title: Travel rules
 ---

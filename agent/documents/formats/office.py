@@ -18,7 +18,7 @@ from agent.documents.formats.archive import Archive, resolve_part
 from agent.documents.formats.numbering import Numbering, ShapeNumbers
 from agent.documents.formats.table import TableCell, format_table
 from agent.documents.formats.xml import Element, attribute, find_all, find_first, local_name, to_int
-from agent.documents.formulas import lower_text, raise_text, write_formula
+from agent.documents.formulas import STRUCK, lower_text, raise_text, write_formula
 
 #: Elements of OpenDocument by the names of their like in Office Open XML.
 _SAME = {
@@ -222,13 +222,17 @@ class Part:
             builder.add((child.tail or "") if self._is_open else "")
 
     def _add_run(self, run: Element, builder: BlockBuilder) -> None:
-        """A piece of text in one style, which may be raised or lowered."""
+        """A piece of text in one style, which may be raised, lowered or struck through."""
         start = builder.length
         style = attribute(run, "style-name") or child_value(run, "rPr/rStyle")
         script = _script_of(run) or self._scripts.get(style)
-        if _is_hidden(run):
+        if _is_set(run, "vanish"):
             pass
-        elif script and not self._is_report and not self._refers(run):
+        elif script == "struck" and not self._is_report and "".join(run.itertext()).strip():
+            builder.add(STRUCK)
+            self._add_content(run, builder)
+            builder.add(STRUCK)
+        elif script in _SCRIPTS and not self._is_report and not self._refers(run):
             piece = BlockBuilder()
             self._add_content(run, piece)
             block = piece.build("paragraph")
@@ -305,18 +309,23 @@ def read_sign(sign: Element) -> str:
 
 
 def _read_scripts(root: Element | None) -> dict[str, str]:
-    """The styles that raise or lower text: `super` and `sub`."""
+    """The styles that raise, lower or strike text: `super`, `sub` and `struck`."""
     found: dict[str, str] = {}
     for style in find_all(root, "text-properties"):  # of OpenDocument
         position = attribute(style, "text-position").split(" ")[0]
-        found[attribute(style.getparent(), "name")] = _shift_of(position)
+        line = attribute(style, "text-line-through-style")
+        struck = "struck" if line not in ("", "none") else ""
+        found[attribute(style.getparent(), "name")] = struck or _shift_of(position)
     for style in find_all(root, "style"):
         found.setdefault(attribute(style, "styleId"), _script_of(style))
     return found
 
 
 def _script_of(run: Element) -> str:
-    """Whether a run of Word or PowerPoint is `super` or `sub`; "" for neither."""
+    """Whether a run of Word or PowerPoint is `super`, `sub` or `struck`; "" for none."""
+    drawn = attribute(run.find("./{*}rPr"), "strike") not in ("", "noStrike")
+    if drawn or _is_set(run, "strike") or _is_set(run, "dstrike"):
+        return "struck"
     aligned = _shift_of(child_value(run, "rPr/vertAlign").removesuffix("script"))
     return aligned or _shift_of(attribute(run.find("./{*}rPr"), "baseline"))
 
@@ -403,6 +412,7 @@ def _is_repeated(shape: Element) -> bool:
     return attribute(shape.find("./{*}nvSpPr/{*}nvPr/{*}ph"), "type") in _REPEATED
 
 
-def _is_hidden(run: Element) -> bool:
-    vanish = run.find("./{*}rPr/{*}vanish")
-    return vanish is not None and attribute(vanish, "val") not in _OFF
+def _is_set(run: Element, name: str) -> bool:
+    """Whether a property of a run of Word is on."""
+    found = run.find(f"./{{*}}rPr/{{*}}{name}")
+    return found is not None and attribute(found, "val") not in _OFF

@@ -20,7 +20,7 @@ from agent.documents.body_text import (
 from agent.documents.cpu_limit import OverCpuLimit, limit_cpu
 from agent.documents.formats.numbering import WAYS, write_number
 from agent.documents.formats.xml import to_int
-from agent.documents.formulas import lower_text, raise_text, write_formula
+from agent.documents.formulas import STRUCK, lower_text, raise_text, write_formula
 from agent.documents.html.blocks import Element, read_blocks
 from agent.documents.html.boxes import find_boxes, find_layout_tables, render_text, unwrap_tables
 from agent.documents.html.data import MIN_TOLD, PLACE, add_data, read_data
@@ -50,8 +50,6 @@ MAX_ELEMENTS = 15_000
 MAX_TAGS = 120_000
 #: The parser compares all attributes of a tag pairwise: 200,000 of them take a minute.
 MAX_ATTRIBUTES = 1000
-
-STRUCK = "~~"  # around what is struck through, as in Markdown
 
 #: MediaWiki's footnote numbers, which would read like citations of an answer, and its edit links.
 _EDITORIAL_MARKS = (
