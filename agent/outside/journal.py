@@ -201,17 +201,18 @@ class Journal:
                 self.recalled_outside_count += not is_of_parent(line)
         return True
 
-    def halt(self, reason: str, keys: Iterable[str]) -> None:
-        """Record that gathering ended early. `keys` are the calls that nobody waits for any longer.
+    def halt(self, reason: str, keys: Iterable[str]) -> str:
+        """Record that gathering ended early; returns why it first did, as a replay tells it.
 
-        Those among them that end later are recorded as late, since they were paid for; only a
-        resume uses them.
+        `keys` are the calls that nobody waits for any longer. Those among them that end later are
+        recorded as late, since they were paid for; only a resume uses them.
         """
         with self.lock:
             self.late_keys |= set(keys) - self._ended_keys
             if not (self.is_replay or self.halt_reason):
                 self.halt_reason = reason
                 self._write_line({"halt": reason}, sync=True)
+            return self.halt_reason or reason
 
     def _write_line(self, line: Json, *, sync: bool) -> None:
         if self._file is None:

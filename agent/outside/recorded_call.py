@@ -114,8 +114,10 @@ class RecordedCall(Generic[Req, Res]):
         try:
             yield from self._collect(requests)
         except Halt as halt:
-            self._journal.halt(halt.message, self._abandoned_keys(requests))
-            raise
+            first = self._journal.halt(halt.message, self._abandoned_keys(requests))
+            if first == halt.message or isinstance(halt, Stopped):
+                raise
+            raise type(halt)(first) from None  # calls side by side may reach two limits
 
     def _abandoned_keys(self, requests: Sequence[Req]) -> list[str]:
         """The calls that nobody waits for after a halt.

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.errors import JournalError, OutsideError, SearchFailed, Stopped
+from agent.errors import Exhausted, JournalError, OutsideError, SearchFailed, Stopped
 from agent.outside.deadline import WaitLimits
 from agent.outside.journal import Journal
 from agent.outside.recorded_call import CallKind, RecordedCall
@@ -28,7 +28,11 @@ from tests.support.thinker import Fact, Thinker
 
 
 def recorded(
-    journal: Journal, go: Callable[[str], str], limit: float = 5, patience: float = 0.2
+    journal: Journal,
+    go: Callable[[str], str],
+    limit: float = 5,
+    patience: float = 0.2,
+    permit: Callable[[str], None] = lambda _: None,
 ) -> RecordedCall[str, str]:
     return RecordedCall(
         journal,
@@ -38,7 +42,7 @@ def recorded(
             encode_request=lambda text: {"query": text},
             encode_response=lambda text: {"text": text},
             decode_response=lambda _, line: str(line["text"]),
-            permit=lambda _: None,
+            permit=permit,
             check_time=lambda _: None,
         ),
         WaitLimits(timeout=limit, patience=patience),
@@ -66,6 +70,19 @@ def test_a_call_is_made_once_and_shared(tmp_path: Path) -> None:
     header, line = lines(tmp_path / "a.jsonl")
     assert header == {"journal": 1, "run": "r"}
     assert line["request"] == {"query": "x"} and line["response"] == {"text": "X"}
+
+
+def test_of_two_limits_the_run_tells_the_one_that_its_replay_tells(tmp_path: Path) -> None:
+    def refuse(limit: str) -> None:
+        raise Exhausted(limit)
+
+    journal = Journal.begin(tmp_path / "a.jsonl", {"run": "r"})
+    call = recorded(journal, str.upper, permit=refuse)
+    for limit in ("tokens", "calls"):
+        with pytest.raises(Exhausted, match="tokens"):
+            call(limit)
+    journal.close()
+    assert lines(tmp_path / "a.jsonl")[1:] == [{"halt": "tokens"}]
 
 
 @given(st.lists(st.text(), max_size=8), st.text())
