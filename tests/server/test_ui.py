@@ -545,7 +545,7 @@ def test_files_that_are_dropped_are_asked_about(browser: Browser, tmp_path: Path
     with Web(served) as web, browser.tab() as tab:
         page = Page(tab, web, None)  # type: ignore[arg-type]
         page.home()
-        drop(tab, bridge_md="The Velmora bridge was opened in 1931.", no_exe="MZ", more_md=EVIL)
+        drop(tab, bridge_md="The Velmora bridge was opened in 1931.", no_exe="MZ", more_txt=EVIL)
         assert tab.wait("document.querySelectorAll('#documents button').length === 2")
         assert "bridge.md" in page.text("#documents")
         assert "no.exe is of no type that is read" in page.text("#problem")
