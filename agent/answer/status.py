@@ -119,10 +119,11 @@ def _find_untold(
     texts = (told, *(str(one.value) for one in known if len(known) == 1))
     named = [{name for name in find_names(text) if name not in topic} for text in texts]
     names = min(filter(None, named), key=len, default=set())
-    count = max((find_count(topic, text) for text in pages.values()), default=0)
+    counts = (find_count(topic, text) for text in pages.values() if names)
+    count = max(counts, default=0)
     if left_out := find_left_out(told, quoted):
         yield f"Of a list of a source these are not told: {list_names(left_out)}."
-    elif names and len(names) < count:
+    elif len(names) < count:
         yield f"A source counts {count}, of which {len(names)} are told."
 
 

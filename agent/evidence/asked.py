@@ -95,8 +95,10 @@ def find_count(topic: str, text: str) -> int:
     for start, end in split_sentences(text) if asked else ():
         said = text[start:end]
         for number, noun in _COUNTED.findall(said):
+            if fold(noun) not in words or content_words(noun) != asked[:1]:
+                continue
             counts = [n for n in number_values(number) if isinstance(n, int) and 1 < n <= MOST]
-            if counts and content_words(noun) == asked[:1] and fold(noun) in words:
+            if counts:
                 return counts[0] if set(asked[1:]) <= set(content_words(said)) else 0
     return 0
 

@@ -6,7 +6,8 @@ import logging
 import math
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
 from agent.errors import ReadFailed, UsageError
@@ -136,7 +137,7 @@ class Corpus:
         if not self._index.refresh(0.0):  # files have just changed; many take long
             self._index.refresh(max(0.0, UPDATE_PATIENCE - self._index.update_seconds))
         query, _ = SearchOptions().for_query(query)
-        matches = find_matches(self._index, query, MAX_CHUNKS)[:MAX_HITS]
+        matches = islice(find_matches(self._index, query, MAX_CHUNKS), MAX_HITS)
         found = ((one.url, one.title, best_sentence(one.text, query)) for one in matches)
         return tuple(Hit(url=url, title=title, snippet=said) for url, title, said in found)
 
@@ -159,11 +160,11 @@ class Corpus:
             self._indexes.close(self._index)
 
 
-def find_matches(index: CorpusIndex, query: str, limit: int) -> list[Match]:
+def find_matches(index: CorpusIndex, query: str, limit: int) -> Iterator[Match]:
     """The documents among the `limit` best chunks for a query, best first."""
     query = query[:MAX_QUERY]
     terms = _select_terms(index, query_terms(query, language_of(query)))
-    return index.search(terms, TITLE_WEIGHT, limit) if terms else []
+    return index.search(terms, TITLE_WEIGHT, limit) if terms else iter(())
 
 
 def _select_terms(index: CorpusIndex, terms: Sequence[str]) -> Sequence[str]:

@@ -11,7 +11,7 @@ import math
 import sqlite3
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import ExitStack
 from pathlib import Path
@@ -138,24 +138,28 @@ class CorpusIndex:
         some = "SELECT 1 FROM words WHERE words MATCH ? LIMIT ?"
         return int(self._fetch(f"SELECT count(*) FROM ({some})", term, most)[0][0])
 
-    def search(self, terms: Sequence[str], title_weight: float, limit: int) -> list[Match]:
+    def search(self, terms: Sequence[str], title_weight: float, limit: int) -> Iterator[Match]:
         """The documents among the `limit` best chunks for any of the terms, best first, by BM25.
 
         Each document comes once, with its best chunk. `title_weight` is the weight of a word of the
         title; a word of the text weighs 1.
         """
         if self._is_away:
-            return []
-        found = (
-            "SELECT d.url, d.title, substr(d.text, c.start + 1, c.stop - c.start), w.score FROM "
+            return
+        ranked = (
+            "SELECT c.document, c.start, c.stop, w.score FROM "
             "(SELECT rowid AS id, -bm25(words, ?, 1.0) AS score FROM words WHERE words MATCH ? "
             "ORDER BY score DESC, rowid LIMIT ?) w "
-            "JOIN chunks c ON c.id = w.id JOIN documents d ON d.id = c.document "
-            "ORDER BY w.score DESC, w.id"
+            "JOIN chunks c ON c.id = w.id ORDER BY w.score DESC, w.id"
         )
-        rows = self._fetch(found, title_weight, " OR ".join(terms), limit)
+        rows = self._fetch(ranked, title_weight, " OR ".join(terms), limit)
         best = {row[0]: row for row in reversed(rows)}  # the first of each document
-        return [Match(*row) for row in rows if best[row[0]] is row]
+        told = "SELECT url, title, substr(text, ? + 1, ? - ?), ? FROM documents WHERE id = ?"
+        for row in rows:
+            document, start, stop, score = row
+            if best[document] is row:  # the text alone of those that are wanted: it may be long
+                found = self._fetch(told, start, stop, start, score, document)
+                yield from map(Match._make, found)
 
     def find_document(self, url: str) -> Document | None:
         """A document without its key; None for an unknown URL."""
