@@ -106,7 +106,8 @@ def count_words(text: str) -> int:
 
 #: A stemmer of Snowball holds the word that it is at, so that threads take turns.
 _STEMMING = threading.Lock()
-_ENDINGS = {"ies": "y", "sses": "ss", "ing": "", "ed": "", "es": "", "s": ""}
+_CONSONANT_Y = re.compile(r"..[^aeiou\W]y$")
+_ENDINGS = {"sses": "ss", "ing": "", "ed": "", "es": "", "s": ""}
 
 
 @lru_cache(maxsize=20_000)
@@ -122,8 +123,10 @@ def stem(word: str, language: str = "en") -> str:
             return strip_accents(str(_snowball(own.stemmer).stemWord(own.drop_article(word))))
     for ending, rest in _ENDINGS.items():
         if word.endswith(ending) and len(word) - len(ending) >= 4 and not word.endswith("ss"):
-            return (word[: -len(ending)] + rest).rstrip("e")
-    return word.rstrip("e") if len(word) > 4 else word
+            word = (word[: -len(ending)] + rest).rstrip("e")
+            break
+    root = word.rstrip("e") if len(word) > 4 else word
+    return root[:-1] + "i" if _CONSONANT_Y.search(root) else root  # `city`, as `cities`
 
 
 @cache

@@ -43,9 +43,11 @@ def settle(verified: Verified, research: Research) -> Verified:
     findings = verified.findings or tuple(research.findings.values())
     builder = _ClaimBuilder(research.sources)
     has_draft = any(claim.citations for claim in verified.claims)
-    claims = verified.claims if has_draft else builder.quote_findings(findings)
-    quotes = verified.quotes if has_draft else ()
     needed = [finding for finding in findings if is_needed(finding, research)]
+    is_answered = has_draft or not _repeat_topic(findings, needed, research.topic)
+    facts = builder.quote_findings(findings) if is_answered else []
+    claims = verified.claims if has_draft else facts
+    quotes = verified.quotes if has_draft else ()
     others = [finding for finding in findings if finding not in needed]
     things, opposed = builder.quote_things(needed, claims), builder.quote_conflicts(needed)
     last = [
@@ -77,6 +79,16 @@ def settle(verified: Verified, research: Research) -> Verified:
         "findings": findings,
     }
     return _prove_in_order(verified.model_copy(update=changes), builder)
+
+
+def _repeat_topic(findings: Iterable[Finding], needed: Iterable[Finding], topic: str) -> bool:
+    """Whether all that is known is what the topic says itself, and what it asks for is missing.
+
+    Of `company: 37signals` a small model makes a slot, too.
+    """
+    asked = set(content_words(topic))
+    known = [set(content_words(str(one.value))) for one in findings if one.value is not None]
+    return any(one.value is None for one in needed) and all(x and x <= asked for x in known)
 
 
 def quote_conflicts(
