@@ -313,6 +313,28 @@ def test_an_echo_of_the_slot_is_no_value() -> None:
     assert not is_echo(1950, slot)
 
 
+@pytest.mark.parametrize(
+    ("value", "open_", "told"),
+    [
+        ("Acme Pumps", "employees", 0),  # of which the question speaks itself
+        ("Ulm", "employees", 1),
+        ("Acme Pumps", "", 1),  # `Which has more, Acme Pumps or Bolt?`
+    ],
+)
+def test_what_the_question_says_itself_is_no_answer(value: str, open_: str, told: int) -> None:
+    slots = tuple(Slot(name=name) for name in ("company", open_) if name)
+    research = read("Acme Pumps of Ulm makes pumps.", slots=slots)
+    known = Finding(
+        slot="company",
+        status="filled",
+        value=value,
+        quotes=(quote(research.sources[0], "Acme Pumps of Ulm makes pumps."),),
+    )
+    left = [Finding(slot=open_, status="missing")] if open_ else []
+    nothing = Verified(text="", claims=(), quotes=(), findings=(known, *left))
+    assert len(settle(nothing, research).claims) == told
+
+
 def test_an_answer_with_another_value_than_its_slot_tells_both() -> None:
     told = ("Ada Quill built it, the office of towers says.", "Bo Lind built it.")
     research = read(*told, slots=(Slot(name="builder", needed=False),))
