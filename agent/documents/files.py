@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from agent.characters import strip_controls
-from agent.documents.blocks import TextBlock
 from agent.documents.body_text import (
     MAX_RAW_TITLE,
     TEXT,
@@ -56,7 +55,7 @@ def add_markdown(text: PlacedText, markdown: str, place: str = "") -> None:
     from markdown_it import MarkdownIt
 
     from agent.documents.html.blocks import read_blocks
-    from agent.documents.html.reader import MAX_CHARS, MAX_TAGS, parse_visible
+    from agent.documents.html.reader import MAX_CHARS, MAX_TAGS, parse_visible, write_marks
 
     parser = MarkdownIt("commonmark", {"breaks": True}).enable("table")
     references: dict[str, Any] = {}
@@ -65,9 +64,12 @@ def add_markdown(text: PlacedText, markdown: str, place: str = "") -> None:
         html = parser.renderer.render(part, parser.options, references)
         is_cut = len(html) > MAX_CHARS or html.count("<") > MAX_TAGS
         text.lose(TEXT, is_cut, "a block of it is too long to be read whole")
-        tree = parse_visible(html)
-        for block in read_blocks(tree.find("body")) if tree is not None else ():
-            text.add(_mark_of(block) + block.text, place)
+        if (tree := parse_visible(html)) is None:
+            continue
+        write_marks(tree, "//ol | //ul")
+        for block in read_blocks(tree.find("body")):
+            is_heading = block.kind == "heading" and block.level <= LOWEST
+            text.add(f"{'#' * block.level * is_heading} {block.text}", place)
 
 
 def _split_blocks(tokens: Sequence[Token]) -> Iterator[list[Token]]:
@@ -79,15 +81,6 @@ def _split_blocks(tokens: Sequence[Token]) -> Iterator[list[Token]]:
             yield part
             part = []
     yield part
-
-
-def _mark_of(block: TextBlock) -> str:
-    """The mark of a heading or an item in Markdown; "" for another block."""
-    if block.kind == "heading" and block.level <= LOWEST:
-        return "#" * block.level + " "
-    if block.kind == "item":
-        return "- " if block.number is None else f"{block.number}. "
-    return ""
 
 
 def read_text(source: Body) -> BodyText:

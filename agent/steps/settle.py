@@ -44,10 +44,9 @@ def settle(verified: Verified, research: Research) -> Verified:
     builder = _ClaimBuilder(research.sources)
     has_draft = any(claim.citations for claim in verified.claims)
     needed = [finding for finding in findings if is_needed(finding, research)]
-    is_answered = has_draft or not _repeat_topic(findings, needed, research.topic)
-    facts = builder.quote_findings(findings) if is_answered else []
-    claims = verified.claims if has_draft else facts
-    quotes = verified.quotes if has_draft else ()
+    claims, quotes = (verified.claims, verified.quotes) if has_draft else ((), ())
+    if not (has_draft or _repeat_topic(findings, needed, research.topic)):
+        claims = builder.quote_findings(findings)
     others = [finding for finding in findings if finding not in needed]
     things, opposed = builder.quote_things(needed, claims), builder.quote_conflicts(needed)
     last = [

@@ -449,6 +449,9 @@ is **140 euros**, ~~120 euros~~, 5 \* 3 &lt; 20 &amp; snake_case_name <!-- never
 3. Book *early*
 4. Keep the bill
 
+   for a year
+   - and a copy
+
 - [ ] H<sub>2</sub>O and 10<sup>-4</sup>
 
 ```sh
@@ -469,6 +472,8 @@ def test_markdown_is_read_as_it_is_shown() -> None:
         "Class: Train | Limit: 90 | Paid by: card",
         "3. Book early",
         "4. Keep the bill",
+        "for a year",
+        "- and a copy",
         "- [ ] H₂O and 10⁻⁴",
         "a \\* b # &amp;",
         "About ~~30~~ 20.",

@@ -45,9 +45,13 @@ RUN = RunInfo(id="monday", strategy="slots", started_at="2026-01-02T03:04:05Z")
 STAFF = ("Acme Pumps has 4,200 employees in Ulm.", "Acme Pumps has 3,850 employees in Ulm.")
 
 
-def read(*texts: str, slots: tuple[Slot, ...] = ()) -> Research:
+def read(
+    *texts: str,
+    slots: tuple[Slot, ...] = (),
+    topic: str = "How many employees does Acme Pumps have?",
+) -> Research:
     """A research that has read these pages."""
-    research = Research("How many employees does Acme Pumps have?", slots)
+    research = Research(topic, slots)
     for n, text in enumerate(texts, 1):
         page = build_source(n, text).page
         research.grow(PageRead(page=page, hit=Hit(url=page.url)))
@@ -333,6 +337,20 @@ def test_what_the_question_says_itself_is_no_answer(value: str, open_: str, told
     left = [Finding(slot=open_, status="missing")] if open_ else []
     nothing = Verified(text="", claims=(), quotes=(), findings=(known, *left))
     assert len(settle(nothing, research).claims) == told
+
+
+def test_a_draft_cites_no_fact_that_it_does_not_tell() -> None:
+    text = "Acme Pumps makes pumps. Acme Pumps is in Ulm."
+    slots = (Slot(name="town", needed=False),)
+    research = read(text, slots=slots, topic="What does Acme Pumps make?")
+    said, other = (
+        quote(research.sources[0], one)
+        for one in ("Acme Pumps makes pumps.", "Acme Pumps is in Ulm.")
+    )
+    claim = Claim(text=said.text, citations=(1,), verdict="supported", by="rule")
+    town = Finding(slot="town", status="filled", value="Ulm", quotes=(other,))
+    draft = Verified(text=said.text, claims=(claim,), quotes=(said,), findings=(town,))
+    assert settle(draft, research).quotes == (said,)
 
 
 def test_an_answer_with_another_value_than_its_slot_tells_both() -> None:

@@ -79,7 +79,7 @@ def add_rows(
 ) -> None:
     """Add the rows of a table, each at its number."""
     for number, line in format_rows(rows):
-        name = place.replace(", row", ", hidden row") if number in hidden else place
+        name = f"{place.removesuffix('row')}hidden row" if number in hidden else place
         text.add_line(line, name, number)
         if text.is_full:
             break

@@ -84,6 +84,8 @@ _NON_TEXT = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _TAG = re.compile(r"<[^<>]*>")
+#: Lists whose numbers are no mere places.
+_NUMBERED = "//ol[@start or @reversed or li/@value or @type != '1']"
 _SHIFT = re.compile(r"vertical-align\s*:\s*(super|sub)\b")
 _TAG_AND_TEXT = re.compile(r"(<[^<>]*>)[^<]+")
 _HIDING_TAG = re.compile(
@@ -165,7 +167,7 @@ def extract_html(html: str, url: str = "") -> HtmlPage:
     remove_elements(tree.xpath(_EDITORIAL_MARKS))
     remove_hidden(tree)
     _write_scripts(tree)
-    _write_numbers(tree)
+    write_marks(tree)
     shown = measure_parts(tree.find("body"), paid or ())  # before the text is taken out of it
     text = _extract_text(tree, url)
     if not is_complete and len(all_text := strip_tags(html)) > 2 * len(text):
@@ -255,18 +257,19 @@ def _write_scripts(tree: Element) -> None:
         element.drop_tag()
 
 
-def _write_numbers(tree: Element) -> None:
-    """Write the numbers of items where the page gives them, and they are no mere places."""
-    for numbered in tree.xpath("//ol[@start or @reversed or li/@value or @type != '1']"):
-        items = list(numbered.iterchildren("li"))
-        step = -1 if "reversed" in numbered.attrib else 1
-        number = to_int(numbered.get("start", ""), len(items) if step < 0 else 1)
-        way = WAYS.get(numbered.get("type", ""), "decimal")
+def write_marks(tree: Element, lists: str = _NUMBERED) -> None:
+    """Write the marks of the items of lists: their numbers as the page gives them, else a dash."""
+    for listed in tree.xpath(lists):
+        items = list(listed.iterchildren("li"))
+        step = -1 if "reversed" in listed.attrib else 1
+        number = to_int(listed.get("start", ""), len(items) if step < 0 else 1)
+        way = WAYS.get(listed.get("type", ""), "decimal")
         for item in items:
             number = to_int(item.get("value", ""), number)
+            mark = "-" if listed.tag == "ul" else f"{write_number(number, way)}."
             inner = next(item.iterchildren("p"), None)
             first = item if inner is None or (item.text or "").strip() else inner
-            first.text = f"{write_number(number, way)}. {(first.text or '').lstrip()}"
+            first.text = f"{mark} {(first.text or '').lstrip()}"
             number += step
 
 
