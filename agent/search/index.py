@@ -11,9 +11,10 @@ import math
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, wait
 from contextlib import ExitStack
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,15 +32,20 @@ RESCAN_SECONDS = 2.0  # between two looks at the files of a folder,
 SLOW_SCAN, SCAN_PAUSES = 0.2, 10  # and so many times as long as a look took that takes longer
 CLOSE_TIMEOUT = 5.0  # seconds for the last commit of an update that is stopped
 MAX_PATIENCE = 1e6  # seconds; more is no limit
+#: Of a query the rarest terms choose the chunks that are ranked, as long as so many have them, and
+#: at least two do. Ranking costs by the chunk, so a search of ten times as many takes no longer.
+MAX_CANDIDATES, LEAST_RARE = 8_000, 2
+MOST_COUNTED = 20_000  # chunks with a term; one with more is common
 AWAY = "it is not there, or holds no document any more; its index is kept"
 
 
 class Match(NamedTuple):
-    """A chunk of a document that matches a query, with its score (higher is better)."""
+    """The chunk of a document that matches a query best, with its score (higher is better)."""
 
     url: str
     title: str
-    text: str
+    start: int
+    stop: int
     score: float
 
 
@@ -133,33 +139,48 @@ class CorpusIndex:
         """The number of documents."""
         return 0 if self._is_away else int(self._fetch("SELECT count(*) FROM documents")[0][0])
 
-    def count_chunks(self, term: str, most: int) -> int:
-        """The number of chunks that contain a term; none is counted beyond `most`."""
-        some = "SELECT 1 FROM words WHERE words MATCH ? LIMIT ?"
-        return int(self._fetch(f"SELECT count(*) FROM ({some})", term, most)[0][0])
-
-    def search(self, terms: Sequence[str], title_weight: float, limit: int) -> Iterator[Match]:
+    def search(self, terms: Sequence[str], title_weight: float, limit: int) -> list[Match]:
         """The documents among the `limit` best chunks for any of the terms, best first, by BM25.
 
         Each document comes once, with its best chunk. `title_weight` is the weight of a word of the
-        title; a word of the text weighs 1.
+        title; a word of the text weighs 1. A chunk that has only common terms is not looked at
+        where there are rarer ones; in the others all terms count.
         """
-        if self._is_away:
-            return
+        queries = [] if self._is_away else self._write_queries(terms)
+        if not queries:
+            return []
         ranked = (
-            "SELECT c.document, c.start, c.stop, w.score FROM "
-            "(SELECT rowid AS id, -bm25(words, ?, 1.0) AS score FROM words WHERE words MATCH ? "
-            "ORDER BY score DESC, rowid LIMIT ?) w "
-            "JOIN chunks c ON c.id = w.id ORDER BY w.score DESC, w.id"
+            "SELECT * FROM (SELECT rowid AS id, -bm25(words, ?, 1.0) AS score FROM words "
+            "WHERE words MATCH ? ORDER BY score DESC, rowid LIMIT ?)"
         )
-        rows = self._fetch(ranked, title_weight, " OR ".join(terms), limit)
-        best = {row[0]: row for row in reversed(rows)}  # the first of each document
-        told = "SELECT url, title, substr(text, ? + 1, ? - ?), ? FROM documents WHERE id = ?"
-        for row in rows:
-            document, start, stop, score = row
-            if best[document] is row:  # the text alone of those that are wanted: it may be long
-                found = self._fetch(told, start, stop, start, score, document)
-                yield from map(Match._make, found)
+        best = (
+            "SELECT d.url, d.title, c.start, c.stop, max(w.score) AS score "
+            f"FROM ({' UNION ALL '.join([ranked] * len(queries))}) w "
+            "JOIN chunks c ON c.id = w.id JOIN documents d ON d.id = c.document "
+            "GROUP BY d.id ORDER BY score DESC, w.id"
+        )
+        values = (value for query in queries for value in (title_weight, query, limit))
+        return [*map(Match._make, self._fetch(best, *values))]
+
+    def _write_queries(self, terms: Sequence[str]) -> list[str]:
+        """The queries that together find the best: for rare terms, and for these with others."""
+        held = {term: self._count_chunks(term) for term in terms}
+        by_rarity = sorted((term for term in terms if held[term]), key=held.__getitem__)
+        totals = accumulate(held[term] for term in by_rarity)
+        at = max(LEAST_RARE, sum(total <= MAX_CANDIDATES for total in totals))
+        rare, common = " OR ".join(by_rarity[:at]), " OR ".join(by_rarity[at:])
+        return [one for one in (rare, common and f"({rare}) AND ({common})") if one]
+
+    def _count_chunks(self, term: str) -> int:
+        """The number of chunks that contain a term; none is counted beyond what matters."""
+        some = "SELECT 1 FROM words WHERE words MATCH ? LIMIT ?"
+        return int(self._fetch(f"SELECT count(*) FROM ({some})", term, MOST_COUNTED)[0][0])
+
+    def read_text(self, match: Match) -> str:
+        """The text of the chunk of a match; empty where the document is gone meanwhile."""
+        told = "SELECT substr(text, ? + 1, ? - ?) FROM documents WHERE url = ?"
+        rows = self._fetch(told, match.start, match.stop, match.start, match.url)
+        return str(rows[0][0]) if rows else ""
 
     def find_document(self, url: str) -> Document | None:
         """A document without its key; None for an unknown URL."""

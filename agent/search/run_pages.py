@@ -70,14 +70,16 @@ class RunPages:
         query, options = self._options.for_query(query)
         words = set(content_words(query))
         newest: dict[str, tuple[Hit, str]] = {}
-        for match in find_matches(self._index(), query, MAX_MATCHES):
-            said = words & set(content_words(f"{match.title} {match.text}"))
+        index = self._index()
+        for match in find_matches(index, query, MAX_MATCHES):
+            text = index.read_text(match)
+            said = words & set(content_words(f"{match.title} {text}"))
             hit = _to_hit(match)
             if len(said) < LEAST_WORDS * len(words) or not self._is_wanted(hit, options):
                 continue
             key = canonical_url(hit.url)
             if key not in newest or hit.retrieved_at > newest[key][0].retrieved_at:
-                newest[key] = hit, match.text
+                newest[key] = hit, text
         best = [(hit, best_sentence(text, query)) for hit, text in [*newest.values()][:MAX_HITS]]
         hits = tuple(hit.model_copy(update={"snippet": said}) for hit, said in best)
         self._note(hits)

@@ -22,9 +22,10 @@ from agent.documents.files import unwrap_paragraphs
 from agent.documents.reading import read_body
 from agent.errors import ReadFailed, UsageError
 from agent.run.sources import open_sources
-from agent.search.corpus import COMMON, MAX_HITS, Corpus
+from agent.search.corpus import MAX_HITS, Corpus
 from agent.search.documents import FileReader
 from agent.search.files import scan_files
+from agent.search.index import MAX_CANDIDATES
 from agent.search.indexing import IndexUpdate
 from agent.search.storage import create_index
 from agent.settings import parse_settings
@@ -80,17 +81,31 @@ def test_finds_chinese_and_japanese_by_any_part_of_a_run(folder: Path, query: st
 
 
 @pytest.mark.slow
-def test_a_large_corpus_is_searched_by_all_words_that_are_not_common(tmp_path: Path) -> None:
-    """Six rare words: a passage that has the last four is found, common words alone are not."""
-    rows = [{"title": f"T{n}", "text": f"pump report {n}"} for n in range(COMMON)]
-    told = "amber basalt cobalt dolomite", "cobalt dolomite erbium feldspar"
-    rows += [{"title": text.split()[0], "text": f"pump report {text}"} for text in told]
+def test_in_a_large_corpus_rare_words_choose_and_all_words_rank(tmp_path: Path) -> None:
+    """Of passages with a rare word those come first that have the common ones too."""
+    count = MAX_CANDIDATES + 1
+    rows = [{"title": f"T{n}", "text": f"pump report {n}"} for n in range(count)]
+    rows += [{"title": f"O{n}", "text": f"other {n}"} for n in range(2 * count)]
+    rows += [{"title": f"R{n}", "text": f"amber valve {n}"} for n in range(MAX_HITS)]
+    rows += [{"title": "both", "text": "amber pump report"}]
+    rows += [{"title": "last", "text": "basalt, cobalt, dolomite and erbium"}]
     file = tmp_path / "rows.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     corpus = Corpus(file, None)
-    asked = "pump report amber basalt cobalt dolomite erbium feldspar"
-    assert set(titles(corpus, asked)) == {"amber", "cobalt"}
+    found = titles(corpus, "pump report amber basalt cobalt dolomite erbium")
+    assert found[:2] == ["last", "both"] and not any(title.startswith("T") for title in found)
     assert len(titles(corpus, "pump report")) == MAX_HITS
+
+
+def test_a_title_that_the_query_says_counts_where_hits_are_chosen(tmp_path: Path) -> None:
+    text = "The bridge was opened for trains by the mayor of the town."
+    rows = [{"title": f"Tower Bridge Road Market {n}", "text": text} for n in range(MAX_HITS)]
+    rows += [{"title": "Tower Bridge", "text": f"{text} It had cost more than was thought before."}]
+    rows += [{"title": f"Other {n}", "text": "Nothing of the kind."} for n in range(30)]
+    file = tmp_path / "rows.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = titles(Corpus(file, None), "Tower Bridge opened trains mayor town")
+    assert len(found) == MAX_HITS and found[-1] == "Tower Bridge"
 
 
 def test_an_unknown_url_is_not_found(folder: Path) -> None:
