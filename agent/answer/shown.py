@@ -15,8 +15,7 @@ from agent.state import Claim, Verdict
 from agent.state.urls import is_web_url
 
 if TYPE_CHECKING:  # at run time, building an answer imports this module for the report's Markdown
-    from agent.answer.links import LookedAt
-    from agent.answer.report import ReportAnswer, ReportSection
+    from agent.answer.report import LookedAt, ReportAnswer, ReportSection
     from agent.answer.schema import Answer, Citation, SlotAnswer
 
 MOST_COLUMNS = 6  # of a table that compares

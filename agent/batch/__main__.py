@@ -65,8 +65,7 @@ def command(**options: Any) -> int:
 
 
 def _run(options: dict[str, Any]) -> BatchSummary:
-    from agent.run.batch.batch import Batch, sort_rows
-    from agent.run.batch.engines import open_engine, read_caps
+    from agent.run.batch.batch import Batch, open_engine, read_caps, sort_rows
     from agent.run.batch.output import OutputFile
     from agent.run.batch.progress import ProgressReporter
     from agent.run.batch.topics import read_topics

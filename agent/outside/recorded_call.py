@@ -2,18 +2,70 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from agent.errors import AgentError, Halt, JournalDamaged, JournalError, OutsideError, Stopped
-from agent.outside.deadline import GroupDeadline, WaitLimits
 from agent.outside.journal import Journal, call_key
 from agent.outside.recording import ERROR_CLASSES, CallLine, decode_error, encode_error
 from agent.outside.threads import spawn
 from agent.outside.turns import TURNS
 from agent.state.json_data import Json
+
+
+@dataclass(frozen=True)
+class WaitLimits:
+    """How long calls are waited for, in seconds. Time spent waiting for rate limits is left out.
+
+    A call that takes longer than `timeout` is given up. After two thirds of a group have ended, the
+    others are given up when they take `patience` longer than those, or twice as long as those,
+    whichever is later.
+    """
+
+    timeout: float
+    patience: float
+    rate_limit_wait: Callable[[], float] = lambda: 0.0  # of all calls of this run so far
+
+
+class GroupDeadline:
+    """When the wait for a group of calls is over.
+
+    `slowest_recalled` returns the seconds of the slowest call that the journal answered. Such a
+    call ends at once here, so it must not make the others seem slow: they get at least as long as
+    it took when it was made.
+    """
+
+    def __init__(
+        self,
+        flights: Sequence[Future[Any]],
+        limits: WaitLimits,
+        slowest_recalled: Callable[[], float],
+    ) -> None:
+        self._flights = flights
+        self._limits = limits
+        self._slowest_recalled = slowest_recalled
+        self._start = self._clock()
+        self._most_ended_after: float | None = None  # seconds until two thirds had ended
+
+    def _clock(self) -> float:
+        return time.monotonic() - self._limits.rate_limit_wait()
+
+    def outcome(self) -> Literal["timeout", "missed", ""]:
+        """The outcome of a call of the group that has not ended by now; "": the wait goes on."""
+        seconds = self._clock() - self._start
+        if seconds > self._limits.timeout:
+            return "timeout"
+        if self._most_ended_after is None:
+            ended, size = sum(flight.done() for flight in self._flights), len(self._flights)
+            if not 3 * ended >= 2 * size > 2:
+                return ""
+            self._most_ended_after = seconds
+        grace = max(self._limits.patience, self._most_ended_after, self._slowest_recalled())
+        return "missed" if seconds > self._most_ended_after + grace else ""
+
 
 STOPPED = "The run was stopped before it ended; the answer comes from what had been read."
 Req = TypeVar("Req")
@@ -33,6 +85,9 @@ class CallKind(Generic[Req, Res]):
     check_time: Callable[[Req], None]  # while it is waited for; raises Halt to end the wait
     on_end: Callable[[Req], None] = lambda _: None  # after it went outside and was recorded
     on_recall: Callable[[Res], None] = lambda _: None  # gets each response from the journal
+    prepare: Callable[[Req], Req] = lambda request: request  # before it is made in any way
+    refuse: Callable[[Req], OutsideError | None] = lambda _: None  # why it is not made at all
+    narrow: Callable[[Res], Res | OutsideError] = lambda response: response  # what is handed on
 
 
 class Flight(NamedTuple):
@@ -55,13 +110,21 @@ class RecordedCall(Generic[Req, Res]):
 
     def __call__(self, request: Req) -> Res:
         """Make the call and wait. Raises OutsideError, or Halt."""
-        outcome = next(iter(self.collect([request])))
+        outcome = next(self._outcomes([request]))
         if isinstance(outcome, OutsideError):
             raise outcome
         return outcome
 
     def start(self, request: Req) -> Future[Res]:
-        """Make the call without waiting. Equal requests share one result."""
+        """Make the call without waiting. Equal requests share one result, as it is recorded."""
+        request = self._kind.prepare(request)
+        if (refusal := self._kind.refuse(request)) is None:
+            return self._start(request)
+        refused = Future[Res]()
+        refused.set_exception(refusal)
+        return refused
+
+    def _start(self, request: Req) -> Future[Res]:
         flight = self._flight_of(request)
         with self._journal.lock:
             future = self._journal.in_flight.setdefault(flight.key, flight.future)
@@ -103,14 +166,31 @@ class RecordedCall(Generic[Req, Res]):
 
     def result_if_done(self, request: Req) -> Res | None:
         """The result of a call that ended well before gathering ended; None if there is none."""
+        request = self._kind.prepare(request)
         key = self._flight_of(request).key
-        if self._journal.find_call(key) is None and not self._journal.has_ended_in_time(key):
+        has_ended = self._journal.find_call(key) or self._journal.has_ended_in_time(key)
+        if not has_ended or self._kind.refuse(request):
             return None
-        future = self.start(request)
-        return future.result() if future.done() and not future.exception() else None
+        future = self._start(request)
+        if not future.done() or future.exception():
+            return None
+        outcome = self._kind.narrow(future.result())
+        return None if isinstance(outcome, OutsideError) else outcome
 
     def collect(self, requests: Sequence[Req]) -> Iterator[Res | OutsideError]:
         """Outcomes in the order of the requests. Raises Halt."""
+        return self._outcomes(requests)
+
+    def _outcomes(self, requests: Sequence[Req]) -> Iterator[Res | OutsideError]:
+        prepared = list(map(self._kind.prepare, requests))
+        refusals = list(map(self._kind.refuse, prepared))
+        pairs = zip(prepared, refusals, strict=True)
+        outcomes = self._made_outcomes([request for request, refusal in pairs if not refusal])
+        for refusal in refusals:
+            outcome = refusal or next(outcomes)
+            yield outcome if isinstance(outcome, OutsideError) else self._kind.narrow(outcome)
+
+    def _made_outcomes(self, requests: Sequence[Req]) -> Iterator[Res | OutsideError]:
         try:
             yield from self._collect(requests)
         except Halt as halt:
@@ -129,7 +209,7 @@ class RecordedCall(Generic[Req, Res]):
         return list(self._journal.in_flight)
 
     def _collect(self, requests: Sequence[Req]) -> Iterator[Res | OutsideError]:
-        futures = [self.start(request) for request in requests]
+        futures = [self._start(request) for request in requests]
         deadline = GroupDeadline(futures, self._limits, lambda: self._slowest_recalled)
         for request, future in zip(requests, futures, strict=True):
             with TURNS.give():

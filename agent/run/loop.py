@@ -154,7 +154,7 @@ class Run:
     def _type_data(self, answer: Answer) -> Answer:
         if self._data_model is None:
             return answer
-        from agent.answer.typed import with_typed_data
+        from agent.answer.schema import with_typed_data
 
         return with_typed_data(answer, self._data_model)
 

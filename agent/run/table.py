@@ -22,7 +22,7 @@ from agent.outside.budget import CallUsage, Caps
 from agent.outside.input_file import decode_lines
 from agent.run.batch.batch import Batch, Engine
 from agent.run.batch.output import OutputFile, sum_usages
-from agent.run.batch.topic import Topic
+from agent.run.batch.topics import Topic
 from agent.run.begin import research
 from agent.run.loop import Run
 from agent.settings import Settings

@@ -2,7 +2,6 @@
 
 from agent.settings.env_file import *
 from agent.settings.fields import *
-from agent.settings.folders import *
 from agent.settings.loading import *
 from agent.settings.risks import *
 from agent.settings.variables import *

@@ -7,6 +7,7 @@ import re
 import stat
 from io import StringIO
 from pathlib import Path
+from typing import Literal
 
 from platformdirs import PlatformDirs
 
@@ -70,3 +71,21 @@ def _read_mode(file: Path) -> int:
         return file.stat().st_mode
     except (OSError, ValueError):
         return 0
+
+
+# --- folders of the system, where no setting names others ----------------------------------------
+
+
+def system_environment() -> dict[str, str]:
+    """The variables without which no process starts: on Windows where the system is, else none."""
+    names = ("SYSTEMROOT",) if os.name == "nt" else ()
+    return {name: os.environ[name] for name in names if name in os.environ}
+
+
+def user_folder(kind: Literal["data", "cache"]) -> Path:
+    """The user's folder for journals (`data`) or for indexes and caches (`cache`).
+
+    It is the default of `runs_dir` and `cache_dir`.
+    """
+    folders = PlatformDirs("llm-research-agent", appauthor=False)
+    return folders.user_cache_path if kind == "cache" else folders.user_data_path

@@ -130,7 +130,7 @@ def _prepare(
 
 
 def _fill(table_run: TableRun, settings: Settings, options: dict[str, Any]) -> BatchSummary:
-    from agent.run.batch.engines import open_engine, read_caps
+    from agent.run.batch.batch import open_engine, read_caps
     from agent.run.batch.progress import ProgressReporter
 
     caps, engine = read_caps(options), open_engine(options, settings)

@@ -110,7 +110,7 @@ def format_page(trace: Trace) -> str:
     """The trace as a page: the answer, a timeline of the calls, and what happened."""
     from agent.answer.formats import BASE_STYLE, PAGE_STYLE
     from agent.answer.html_page import write_html
-    from agent.trace.page import show_page
+    from agent.trace.lines import show_page
 
     return write_html(show_page(trace), BASE_STYLE, PAGE_STYLE, "agent.trace/page.css")
 
@@ -118,7 +118,7 @@ def format_page(trace: Trace) -> str:
 def format_lines(trace: Trace) -> str:
     """The lines; a terminal gets its width, and colours unless NO_COLOR is set."""
     from agent.answer.text import measure_terminal, write_text
-    from agent.trace.page import show_lines
+    from agent.trace.lines import show_lines
 
     is_terminal = sys.__stdout__ is not None and sys.__stdout__.isatty()
     width, has_colour = measure_terminal() if is_terminal else (100_000, False)

@@ -16,9 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.errors import Exhausted, JournalError, OutsideError, SearchFailed, Stopped
-from agent.outside.deadline import WaitLimits
 from agent.outside.journal import Journal
-from agent.outside.recorded_call import CallKind, RecordedCall
+from agent.outside.recorded_call import CallKind, RecordedCall, WaitLimits
 from agent.outside.recording import read_journal
 from agent.run import research
 from agent.settings import parse_settings

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from typing import Protocol
+from typing import Any, Protocol
 
 from agent.errors import NON_RETRYABLE, JournalError, UsageError
+from agent.outside import spawn
 from agent.outside.budget import CallUsage, Caps
-from agent.run.batch.local import make_error_row, make_fault_row, run_name
+from agent.run.batch.local import LocalEngine, make_error_row, make_fault_row, run_name
+from agent.run.batch.mirror import Mirror
 from agent.run.batch.output import OutputFile, sum_usages, topic_digest
-from agent.run.batch.topic import Topic
+from agent.run.batch.topics import Topic
+from agent.run.resources import share_resources
 from agent.settings import Settings
 from agent.state import Frozen
 from agent.state.json_data import Json
@@ -105,7 +108,7 @@ class Batch:
 
     def run(self, on_progress: Callable[[Progress], None] = lambda _: None) -> BatchSummary:
         """Research topics until none is left, a cap is reached, or `stop` is called."""
-        pending = self._pending_topics()
+        pending = (one for one in self._topics if str(one.id) not in self._output.index)
         while not self._check_stop():
             self._start_topics(pending)
             if not self._in_flight:
@@ -117,9 +120,6 @@ class Batch:
             self._stopped = _refusal_reason(self._refusals[-1])
         self._engine.close()
         return self.summary()
-
-    def _pending_topics(self) -> Iterator[Topic]:
-        return (topic for topic in self._topics if str(topic.id) not in self._output.index)
 
     def _start_topics(self, pending: Iterator[Topic]) -> None:
         while len(self._in_flight) < self._concurrency and (topic := next(pending, None)):
@@ -172,14 +172,10 @@ class Batch:
         return next(reached, "")
 
     def _usage(self) -> CallUsage:
-        in_flight = self._engine.usage_in_flight() if self._has_usage_caps else []
+        """What was used so far; that of runs in flight is only asked for where a cap needs it."""
+        caps = (self._caps.usd, self._caps.tokens, self._caps.calls)
+        in_flight = self._engine.usage_in_flight() if any(c is not None for c in caps) else []
         return sum_usages([self._output.usage, *in_flight])
-
-    @property
-    def _has_usage_caps(self) -> bool:
-        """Whether a cap depends on the usage of runs in flight."""
-        caps = self._caps
-        return any(cap is not None for cap in (caps.usd, caps.tokens, caps.calls))
 
     def progress(self) -> Progress:
         """How far the batch is now."""
@@ -230,3 +226,36 @@ def _drop_failed_rows(output: OutputFile) -> None:
     """Delete the rows of topics that failed, so that they are researched again."""
     if output.status_counts["error"]:
         output.rewrite([row_id for row_id, row in output.index.items() if row.status != "error"])
+
+
+# --- which engine --------------------------------------------------------------------------------
+
+
+CAPS = ("seconds", "usd", "tokens", "calls")
+
+
+def read_caps(options: Mapping[str, Any]) -> Caps:
+    """The caps of the whole batch; None where one is not given. Raises UsageError."""
+    return Caps(**{name: _read_cap(options[f"batch_{name}"], name) for name in CAPS})
+
+
+def _read_cap(value: Any, name: str) -> Any:
+    if value is not None and not value > 0:  # nor is NaN
+        raise UsageError(f"--max-{name} {value:g} leaves room for nothing.", "Give more than 0.")
+    return value
+
+
+def open_engine(
+    options: Mapping[str, Any], settings: Settings, mirror: Mirror | None = None
+) -> Engine:
+    """The engine that the options name. Raises UsageError, NotConfigured."""
+    if options["address"] and options["engine"] != "ray":
+        raise UsageError("--address is that of a Ray cluster.", "Add --engine ray.")
+    if options["engine"] == "ray":
+        from agent.run.batch.cluster import RayEngine
+
+        url = mirror.url if mirror else None
+        return RayEngine(settings, options["address"], options["concurrency"], url)
+    # on a thread, so that Ctrl-C ends the wait for the index of a corpus, whatever it waits for
+    resources = spawn(lambda: share_resources(settings)).result()
+    return LocalEngine(resources, mirror)

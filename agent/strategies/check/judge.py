@@ -32,6 +32,7 @@ from agent.state import (
     Source,
     Verdict,
 )
+from agent.state.reports import NO_ADDRESS, NOT_READ
 from agent.state.urls import canonical_url
 from agent.steps.judges import Docket, JudgeClaims, Panel
 from agent.steps.prompt_rules import DATA_RULE
@@ -44,8 +45,6 @@ FEWEST_TO_BATCH = 2  # a model that is given one claim at a time is given no mor
 BATCHES = 3  # claims cost little beside the pages that they share: so many times the usual number
 MOST_REASONS = 2  # sources that a reason names as not read
 SEARCHED = "nothing that was found says so"
-NO_ADDRESS = "the report gives no address of it"
-NOT_READ = "it was not read: the run ended before"
 
 
 class JudgeReportClaims(JudgeClaims):
@@ -158,16 +157,14 @@ def _make_cases(research: Research, report: CitedReport, found: Found) -> list[_
         if not sentence.sources and n not in found:
             continue
         sources = [pages[key] for url in urls if (key := canonical_url(url)) in pages]
-        unread = [_explain_unread(url, failures) for url in urls if canonical_url(url) not in pages]
+        lost = (url for url in urls if canonical_url(url) not in pages)
+        told = (failures.get(url, f"{url}: {NOT_READ}") if url else NO_ADDRESS for url in lost)
+        unread = [reason.rstrip(".") for reason in told]
         previous = report.sentences[n - 1].text if n else ""
         kept = tuple(dict.fromkeys(sources))
         ruling = rule_claim(sentence.text, kept, (previous,)) if kept else ClaimRuling("unchecked")
         cases.append(_Case(sentence, kept, tuple(unread), not sentence.sources, ruling))
     return cases
-
-
-def _explain_unread(url: str, failures: dict[str, str]) -> str:
-    return NO_ADDRESS if not url else failures.get(url, f"{url}: {NOT_READ}").rstrip(".")
 
 
 def _excerpts(cases: Sequence[_Case]) -> tuple[Excerpt, ...]:

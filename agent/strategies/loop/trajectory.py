@@ -70,7 +70,7 @@ def build_trajectory(research: Research, budget: int) -> Trajectory:
     remaining = budget - sum(map(estimate_tokens, results))
     evidence = _select_contents(steps, research.topic, remaining)
     parts = [
-        _render_step(step, results_of_step, excerpts)
+        "\n".join(_render_step(step, results_of_step, excerpts))
         for step, results_of_step, excerpts in zip(steps, results, evidence, strict=True)
     ]
     shown = (excerpt for excerpts in evidence for excerpt in excerpts)
@@ -182,22 +182,15 @@ def _useful_contents(step: _Step, query: str, budget: int, length: int) -> tuple
     """The quotes that a model chose (`Browsed`); without any, the passages that rank best."""
     quoted_sources = {quote.source for quote in step.quotes}
     quoted = [
-        _excerpt_quotes(source, step.quotes)
+        Excerpt.of(source, (quote.text for quote in step.quotes if quote.source == source.n))
         for source in step.sources
         if source.n in quoted_sources
     ]
     return tuple(quoted) or select_useful(step.sources, query, budget, length)
 
 
-def _excerpt_quotes(source: Source, quotes: Sequence[Quote]) -> Excerpt:
-    return Excerpt.of(source, (quote.text for quote in quotes if quote.source == source.n))
-
-
-def _render_step(step: _Step, results: str, evidence: Sequence[Excerpt]) -> str:
-    return "\n".join([*map(_escape_line, step.notes), *_render_search(step, results, evidence)])
-
-
-def _render_search(step: _Step, results: str, evidence: Sequence[Excerpt]) -> Iterator[str]:
+def _render_step(step: _Step, results: str, evidence: Sequence[Excerpt]) -> Iterator[str]:
+    yield from map(_escape_line, step.notes)
     if not step.queries:
         return
     queries = json.dumps(step.queries, ensure_ascii=False)
