@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
+from functools import partial
 from pathlib import Path
 
 from agent.doctor.machine import (
@@ -95,24 +96,20 @@ def missing_requirements(checks: Sequence[Check]) -> list[str]:
 def _run_jobs(jobs: Mapping[str, Job], ends_at: float) -> list[Check]:
     """Run each job in a thread of its own; one that has not finished in time is abandoned."""
     started = time.monotonic()
-    futures = {name: spawn(_time_job(job)) for name, job in jobs.items()}
+    futures = {name: spawn(partial(_time_job, job)) for name, job in jobs.items()}
     wait(futures.values(), timeout=max(0.0, ends_at - started))
     elapsed = round(time.monotonic() - started, 3)
     return [_make_check(name, future, elapsed) for name, future in futures.items()]
 
 
-def _time_job(job: Job) -> Callable[[], tuple[Result, float]]:
-    """Wrap a job so that it also returns its seconds, and an AgentError as a result."""
-
-    def run() -> tuple[Result, float]:
-        started = time.monotonic()
-        try:
-            result = job()
-        except AgentError as error:
-            result = make_error_result(error)
-        return result, round(time.monotonic() - started, 3)
-
-    return run
+def _time_job(job: Job) -> tuple[Result, float]:
+    """The result of a job, an AgentError as one too, and its seconds."""
+    started = time.monotonic()
+    try:
+        result = job()
+    except AgentError as error:
+        result = make_error_result(error)
+    return result, round(time.monotonic() - started, 3)
 
 
 def _make_check(name: str, future: Future[tuple[Result, float]], elapsed: float) -> Check:

@@ -11,7 +11,11 @@ from pydantic import ValidationError
 from agent.answer import Answer, build_error_answer
 from agent.errors import UsageError, as_agent_error
 from agent.evaluate.arms import Arm
-from agent.evaluate.contamination import BlockedPage, ContaminationDetector
+from agent.evaluate.contamination import (
+    BlockedPage,
+    ContaminationDetector,
+    ContaminationFilter,
+)
 from agent.evaluate.questions import EvaluationQuestion
 from agent.evidence.markers import strip_markers
 from agent.run import research
@@ -56,7 +60,7 @@ def run_trial(
     detector: ContaminationDetector,
 ) -> Trial:
     """Run a question in an arm, with contaminated pages withheld."""
-    contamination_filter = detector.build_filter(question)
+    contamination_filter = ContaminationFilter(question, detector)
     run = research(question.prompt, settings, wrap_sources=contamination_filter.wrap_sources)
     deque(run, maxlen=0)
     answer, knowledge = run.answer(), run.research

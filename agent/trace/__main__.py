@@ -73,6 +73,7 @@ def load_trace(settings: Settings, name: str) -> Trace:
     from agent.outside.recording import read_journal
     from agent.run import research
     from agent.run.begin import journal_path
+    from agent.state.json_data import get_path
     from agent.trace.calls import Trace, parse_calls
 
     path = journal_path(settings, name)
@@ -82,20 +83,14 @@ def load_trace(settings: Settings, name: str) -> Trace:
     answer = again.answer()
     if answer.error and answer.error.kind == JournalDamaged.kind:
         raise JournalError(answer.error.message, answer.error.remedy)
+    rounds = get_path(recording.header, "settings", "max_rounds")
     return Trace(
         answer=answer,
         events=events,
         calls=parse_calls(recording.calls.values()),
-        max_rounds=_max_rounds(recording.header),
+        max_rounds=rounds if isinstance(rounds, int) else 0,
         unfinished_reason=_unfinished_reason(answer),
     )
-
-
-def _max_rounds(header: dict[str, object]) -> int:
-    """The setting `max_rounds` of the run; 0 where its header has none."""
-    settings = header.get("settings")
-    rounds = settings.get("max_rounds") if isinstance(settings, dict) else None
-    return rounds if isinstance(rounds, int) else 0
 
 
 def _unfinished_reason(answer: Answer) -> str:
