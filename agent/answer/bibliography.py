@@ -154,7 +154,8 @@ def read_style(name: str) -> bytes:
         style = etree.fromstring(data, parser)
         docinfo: Any = style.getroottree().docinfo
         layout = style.find(f"{CSL}bibliography")
-        if docinfo.internalDTD or layout is None or _count(layout, _macros(style), {}) > MAX_WORK:
+        macros = {str(one.get("name")): one for one in style.iter(f"{CSL}macro")}
+        if docinfo.internalDTD or layout is None or _count(layout, macros, {}) > MAX_WORK:
             raise ValueError
         _write([SAMPLE], data)
     except (OSError, ValueError, RecursionError, etree.XMLSyntaxError, OutputFailed):
@@ -172,10 +173,6 @@ def _find_style(name: str) -> Path:
             if (path := Path(place, folder, f"{name}.csl")).is_file():
                 return path
     return Path(name)
-
-
-def _macros(style: etree._Element) -> dict[str, etree._Element]:
-    return {str(one.get("name")): one for one in style.iter(f"{CSL}macro")}
 
 
 def _count(part: etree._Element, macros: dict[str, etree._Element], known: dict[str, int]) -> int:

@@ -16,7 +16,6 @@ from agent.state import (
     Claim,
     Composed,
     Failed,
-    Finding,
     Frozen,
     PageRead,
     Report,
@@ -89,6 +88,7 @@ def build_report(
     draft = composed.report
     quoted = {quote.source for quote in composed.quotes}
     counts = _count(research, composed, draft)
+    stated = [{quote.source for quote in one.quotes} for one in research.findings.values()]
     return ReportAnswer(
         title=_clean_line(draft.title) or research.topic,
         methodology=_build_methodology(research, sources),
@@ -101,7 +101,7 @@ def build_report(
             for theme in draft.themes
         ),
         conflicts=_keep_citations(draft.conflicts, quoted),
-        compared=draft.compared + sum(map(_is_compared, research.findings.values())),
+        compared=draft.compared + sum(len(n) > 1 for n in stated),
         confidence=_rate(counts),
         rationale=counts.describe(),
         links=links,
@@ -150,10 +150,6 @@ def _rate(counts: _Counts) -> Literal["Low", "Medium", "High"]:
     if share >= MOSTLY and counts.sites >= SEVERAL and not counts.open and not counts.conflicts:
         return "High"
     return "Medium" if share >= PARTLY and counts.sites > 1 else "Low"
-
-
-def _is_compared(finding: Finding) -> bool:
-    return len({quote.source for quote in finding.quotes}) > 1
 
 
 def all_claims(composed: Composed) -> list[Claim]:

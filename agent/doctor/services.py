@@ -10,7 +10,7 @@ from pathlib import Path, PurePath
 from tempfile import TemporaryFile
 
 from agent.checking.trial import Worth
-from agent.doctor.results import Check, Job, Result, make_error_result
+from agent.doctor.results import Check, Job, Result, Status, make_error_result
 from agent.errors import AgentError
 from agent.llm import Generation, Model, ModelChain, model_label
 from agent.outside import run_with_timeout, spawn
@@ -233,7 +233,9 @@ def check_corpus(path: Path, cache: Path) -> Result:
     try:
         left_out = [*_describe_skipped(corpus), *_describe_unknown(corpus.unknown_files)]
         detail = "; ".join([corpus.progress.rstrip(".") or f"{corpus.size:,} documents", *left_out])
-        return Result("warn" if corpus.progress or left_out else "ok", detail, _find_remedy(corpus))
+        remedy = "Ask, or run this again: reading goes on where it ended."
+        status: Status = "warn" if corpus.progress or left_out else "ok"
+        return Result(status, detail, remedy if corpus.progress else "")
     finally:
         corpus.close()
 
@@ -263,7 +265,3 @@ def _describe_unknown(files: Sequence[str]) -> list[str]:
     ]
     more = ", ..." if len(suffixes) > MAX_KINDS else ""
     return [f"files of other types: {len(files):,} ({', '.join(kinds)}{more})"]
-
-
-def _find_remedy(corpus: Corpus) -> str:
-    return "Ask, or run this again: reading goes on where it ended." if corpus.progress else ""

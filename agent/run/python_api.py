@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from agent.outside.growing_list import GrowingList
 from agent.outside.threads import spawn
 from agent.run.begin import research
-from agent.run.late_run import LateRun
-from agent.run.loop import Run
+from agent.run.loop import LateRun, Run
 from agent.settings import Settings
 from agent.state import Event
 

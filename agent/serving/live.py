@@ -19,8 +19,8 @@ from agent.errors import JournalError, as_agent_error, format_error
 from agent.outside.growing_list import GrowingList
 from agent.outside.turns import TURNS
 from agent.run import Run, research
-from agent.run.late_run import LateRun
 from agent.run.library import KeptRun
+from agent.run.loop import LateRun
 from agent.serving.activity import Activity, describe_activity
 from agent.settings import Settings
 

@@ -30,7 +30,7 @@ def list_parts(trace: Trace) -> list[tree.PagePart]:
         items = [item for event in events for item in lines.list_lines(event)]
         taken = [call for call in before if call not in lines.left]
         parts.append(_make_part(name, items, taken))
-    left = [_call_line(call) for call in lines.left]
+    left = [make_line(one.kind, one.subject, one.outcome, calls=(one,)) for one in lines.left]
     parts.append(_make_part("Recorded, but not reached", left, lines.left))
     if trace.unfinished_reason:
         end = make_line("The journal ends here", trace.unfinished_reason, role="bad")
@@ -62,7 +62,9 @@ def make_line(
     items: Sequence[tree.Item] = (),
 ) -> tree.Item:
     """A line: what happened, to what, and its figures with those of its calls."""
-    times = [figure for call in calls for figure in _figures(call)]
+    times = [
+        figure for call in calls for figure in (*format_cost([call]), format_seconds(call.seconds))
+    ]
     told = " · ".join(filter(None, (*figures, *times)))
     separator = "" if not text else " " if label.startswith("[") else ": "
     parts = (
@@ -71,14 +73,6 @@ def make_line(
         tree.Text(f"  ({told})" if told else "", "figure"),
     )
     return tree.Item(parts, items, role, calls[0].id if calls else "")
-
-
-def _figures(call: TracedCall) -> tuple[str, ...]:
-    return (*format_cost([call]), format_seconds(call.seconds))
-
-
-def _call_line(call: TracedCall) -> tree.Item:
-    return make_line(call.kind, call.subject, call.outcome, calls=(call,))
 
 
 def _service_line(name: str, calls: Sequence[TracedCall]) -> tree.Item:

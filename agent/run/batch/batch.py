@@ -5,14 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from datetime import timedelta
 from typing import Any, Protocol
 
+import click
+
+from agent.answer.phrases import format_usd
 from agent.errors import NON_RETRYABLE, JournalError, UsageError
 from agent.outside import spawn
-from agent.outside.budget import CallUsage, Caps
+from agent.outside.budget import CallUsage, Caps, sum_usages
 from agent.run.batch.local import LocalEngine, make_error_row, make_fault_row, run_name
 from agent.run.batch.mirror import Mirror
-from agent.run.batch.output import OutputFile, sum_usages, topic_digest
+from agent.run.batch.output import OutputFile, topic_digest
 from agent.run.batch.topics import Topic
 from agent.run.resources import share_resources
 from agent.settings import Settings
@@ -259,3 +263,41 @@ def open_engine(
     # on a thread, so that Ctrl-C ends the wait for the index of a corpus, whatever it waits for
     resources = spawn(lambda: share_resources(settings)).result()
     return LocalEngine(resources, mirror)
+
+
+# --- progress lines: updated in place on a terminal, written rarely to a log or a pipe -----------
+
+
+LOG_INTERVAL = 30.0  # seconds between two lines in a log or a pipe
+TERMINAL_INTERVAL = 0.5  # the same on a terminal
+
+
+class ProgressReporter:
+    """Limits how often a progress line is shown."""
+
+    def __init__(self, *, terminal: bool) -> None:
+        self.terminal = terminal
+        self._interval = TERMINAL_INTERVAL if terminal else LOG_INTERVAL
+        self._last_shown = 0.0 if terminal else -1.0  # -1: a log gets its first line at once
+
+    def show(self, progress: Progress, *, is_last: bool = False) -> None:
+        """Write the line to standard error, if one is due. A terminal has one line that changes."""
+        if text := format_progress(progress) if is_last else self.next_line(progress):
+            rewrite = "\r\033[K" if self.terminal else ""
+            click.echo(f"{rewrite}{text}", err=True, nl=is_last or not self.terminal)
+
+    def next_line(self, progress: Progress) -> str:
+        """The line to show now; empty: none is due."""
+        if self._last_shown >= 0 and progress.seconds - self._last_shown < self._interval:
+            return ""
+        self._last_shown = progress.seconds
+        return format_progress(progress)
+
+
+def format_progress(progress: Progress) -> str:
+    """Format how far a batch is, as one line for people."""
+    done = f"{progress.done}/{progress.topics} done"
+    failed = f", {progress.failed} failed" if progress.failed else ""
+    usd = "" if progress.usd is None else f", {format_usd(progress.usd)}"
+    eta = "" if progress.eta is None else f", {timedelta(seconds=int(progress.eta))} left"
+    return f"{done}{failed}, {progress.in_flight} under way{usd}{eta}"
