@@ -231,12 +231,13 @@ def sum_usages(parts: Iterable[CallUsage]) -> CallUsage:
     models = ((name, used.model_dump()) for one in known for name, used in one.by_model.items())
     return CallUsage(
         **{name: sum(getattr(one, name) for one in known) for name in COUNTS},
-        usd=_sum_usd([one.usd for one in known]),
+        usd=sum_usd([one.usd for one in known]),
         by_model=sum_by_model(models),
     )
 
 
-def _sum_usd(prices: Sequence[float | None]) -> float | None:
+def sum_usd(prices: Sequence[float | None]) -> float | None:
+    """The sum of prices; None as soon as one is not known."""
     known = [usd for usd in prices if usd is not None]
     return math.fsum(known) if len(known) == len(prices) else None
 
@@ -272,5 +273,5 @@ def sum_by_model(used: Iterable[tuple[str, Json]]) -> dict[str, ModelUsage]:
 def _sum_parts(rows: Sequence[Json]) -> ModelUsage:
     names = ("calls", "input_tokens", "cached_tokens", "output_tokens")
     counts = {name: sum(row[name] for row in rows) for name in names}
-    usd = _sum_usd([row["usd"] for row in rows])
+    usd = sum_usd([row["usd"] for row in rows])
     return ModelUsage(provider=rows[0]["provider"], usd=usd, **counts)

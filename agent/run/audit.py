@@ -18,7 +18,7 @@ from agent.answer.addresses import CorpusAddresses
 from agent.answer.check import CheckResult, build_check_result
 from agent.answer.dated import find_series, find_timeline
 from agent.answer.formats import report_to_markdown
-from agent.answer.phrases import all_claims
+from agent.answer.phrases import all_claims, group_claims
 from agent.checking.bench import shown_text, value_claim
 from agent.checking.rules import (
     FAILING,
@@ -125,7 +125,7 @@ def _make_result(audited: Audited, *, is_replayed: bool) -> Json:
 
 
 def _audit(answer: Answer, evidence: JournalEvidence) -> Audited:
-    claims = list(_all_claims(answer))
+    claims = list(_locate_claims(answer))
     verdicts = [(where, claim.verdict, claim.by) for where, claim in claims]
     verdicts += [(f"slots.{name}", slot.verdict, slot.by) for name, slot in answer.slots.items()]
     checked = {
@@ -189,8 +189,8 @@ def _check_claims(answer: Answer, evidence: JournalEvidence) -> Iterator[Failure
     text = join_claims(answer.claims)
     if (answer.claims or answer.status == "complete") and text != answer.answer:
         yield "answer", "it is not what its claims say"
-    before = claims_before(_claim_groups(answer).values())
-    for where, claim in _all_claims(answer):
+    before = claims_before(group_claims(answer).values())
+    for where, claim in _locate_claims(answer):
         cited = _find_cited(claim.citations, answer)
         for n in sorted(set(claim.citations) - {citation.id for citation in cited}):
             yield where, f"{n} is not among the citations"
@@ -216,22 +216,11 @@ def _rule(
     return decide_verdict(claim.text, places, told.get(shown_text(claim), as_sentence), before)
 
 
-def _all_claims(answer: Answer) -> Iterator[tuple[str, Claim]]:
+def _locate_claims(answer: Answer) -> Iterator[tuple[str, Claim]]:
     """The claims of an answer and of its report, each with its path."""
-    for path, claims in _claim_groups(answer).items():
+    for path, claims in group_claims(answer).items():
         for i, claim in enumerate(claims):
             yield f"{path}[{i}]", claim
-
-
-def _claim_groups(answer: Answer) -> dict[str, tuple[Claim, ...]]:
-    """The claims of each text, by its path."""
-    report = answer.report
-    groups = {"claims": answer.claims}
-    if report:
-        for i, section in enumerate(report.sections):
-            groups[f"report.sections[{i}].sentences"] = section.sentences
-        groups["report.conflicts"] = report.conflicts
-    return groups
 
 
 def _find_cited(numbers: Sequence[int], answer: Answer) -> list[Citation]:

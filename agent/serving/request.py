@@ -52,6 +52,7 @@ def make_configure(load: Callable[..., Settings], options: Mapping[str, Any]) ->
     return lambda request: load(**{**options, **request})
 
 
+RunId = Annotated[str, StringConstraints(pattern=f"^{RUN_NAME_PATTERN}$")]
 DOCUMENT_URI = "research://documents/"  # and its id: a document as a resource of MCP
 DocumentId = Annotated[
     str, StringConstraints(pattern=rf"^(?:{DOCUMENT_URI})?[A-Za-z0-9_-]{{10,100}}$")
@@ -84,10 +85,10 @@ class ResearchRequest(RunRequest):
             strip_whitespace=True, min_length=SHORTEST_TOPIC, max_length=MAX_TOPIC_CHARACTERS
         ),
     ]
-    follow: Annotated[str, StringConstraints(pattern=f"^{RUN_NAME_PATTERN}$")] | None = Field(
+    follow: RunId | None = Field(
         default=None, description="the id of a run that this question follows"
     )
-    edit: Annotated[str, StringConstraints(pattern=f"^{RUN_NAME_PATTERN}$")] | None = Field(
+    edit: RunId | None = Field(
         default=None, description="the id of a run that is run again with the changes given here"
     )
     documents: tuple[DocumentId, ...] | None = Field(

@@ -119,14 +119,7 @@ def _build_check(outside: Outside, settings: Settings, report: CitedReport) -> S
         report,
         ReadCited(outside.read),
         FindEvidence(outside.search, outside.read) if settings.search_uncited else None,
-        JudgeReport(
-            outside.ask,
-            settings.report_tokens,
-            settings.claims_per_call,
-            uses_model=settings.verify == "model",
-            has_second=len(settings.models_for("judge")) > 1,
-            language=settings.lang,
-        ),
+        JudgeReport(outside.ask, settings),
     )
 
 

@@ -19,6 +19,7 @@ from agent.evidence import closest_sentences, estimate_tokens, first_sentences
 from agent.evidence.language import language_of
 from agent.evidence.quantities import missing_quantities
 from agent.outside import AskMany, Excerpt
+from agent.settings import Settings
 from agent.state import (
     Checked,
     CheckedClaim,
@@ -82,27 +83,16 @@ _Judged = tuple[Assessment, int | None]  # a judge's verdict, and the page that 
 class JudgeReport:
     """Gives each sentence that cites something its verdict, in as few model calls as fit."""
 
-    def __init__(
-        self,
-        ask: AskMany,
-        budget: int,
-        batch: int,
-        *,
-        uses_model: bool,
-        has_second: bool = False,
-        language: str = "",
-    ) -> None:
-        """`budget`: tokens of evidence in a call; `batch`: claims that Verify judges in one."""
-        self._budget = budget
+    def __init__(self, ask: AskMany, settings: Settings) -> None:
+        batch, has_second = settings.claims_per_call, len(settings.models_for("judge")) > 1
         self._batch = batch * BATCHES if batch >= FEWEST_TO_BATCH else batch
-        self._uses_model = uses_model
         self._panel = Panel(ask, batch, has_second=has_second)
-        self._language = language
+        self._settings = settings
 
     def __call__(self, research: Research, report: CitedReport, found: Found) -> Iterator[Event]:
         cases = _make_cases(research, report, found)
         judged: dict[int, _Judged] = {}
-        if self._uses_model:
+        if self._settings.verify == "model":
             yield from self._judge_open(cases, research, judged)
         claims = (_compare(_decide(case, judged.get(n)), case) for n, case in enumerate(cases))
         yield Checked(claims=tuple(claims))
@@ -126,7 +116,7 @@ class JudgeReport:
         for n in open_cases:
             excerpts = _excerpts([cases[m] for m in (*group, n)])
             size = sum(estimate_tokens(p) for excerpt in excerpts for p in excerpt.passages)
-            if group and (len(group) >= self._batch or size > self._budget):
+            if group and (len(group) >= self._batch or size > self._settings.report_tokens):
                 yield group
                 group = []
             group.append(n)
@@ -138,7 +128,7 @@ class JudgeReport:
             topic=research.topic,
             claims=tuple(case.claim for case in cases),
             evidence=_excerpts(cases),
-            language=self._language,
+            language=self._settings.lang,
             hints=tuple(case.ruling.reason for case in cases),
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,7 +13,7 @@ from agent.settings import Settings
 from agent.state import Asked, Event, Research, Searched, Steered, SubQuery, Warned
 from agent.steps.asking import failure_event, reply_event
 from agent.steps.page_choice import choose_pages
-from agent.steps.prompt_rules import DATA_RULE, escape, render_topic
+from agent.steps.prompt_rules import DATA_RULE, escape, list_lines, render_topic
 from agent.strategies.report.tool_calls import FETCH, SEARCH
 from agent.strategies.report.tool_use import UseTools
 
@@ -64,18 +64,13 @@ class Explore(Task[Turn]):
         if self.search_strategy:
             lines.append(f"Search strategy: {escape(self.search_strategy)}")
         queries = [f"[{query.priority}] {_with_reasoning(query)}" for query in self.queries]
-        lines += _render_list("Gaps", self.gaps)
-        lines += _render_list("Queries", queries)
-        lines += _render_list("Searched before", self.earlier_queries)
+        before = self.earlier_queries
+        lines += list_lines({"Gaps": self.gaps, "Queries": queries, "Searched before": before})
         return "\n".join(lines)
 
 
 def _with_reasoning(query: SubQuery) -> str:
     return f"{query.query} ({query.reasoning})" if query.reasoning else query.query
-
-
-def _render_list(title: str, items: Sequence[str]) -> list[str]:
-    return [f"{title}:", *(f"- {escape(item)}" for item in items)] if items else []
 
 
 def count_rounds(settings: Settings) -> int:

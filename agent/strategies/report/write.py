@@ -88,8 +88,7 @@ class WriteSection(Task[SectionText]):
     def prompt(self) -> str:
         lines = [render_sources(self.evidence), render_topic(self)]
         lines.append(f"Section: {escape(self.heading)}, at most {self.max_words} words")
-        lists = {"Questions": self.questions, "Other sections": self.others}
-        lines += list_lines(lists)
+        lines += list_lines({"Questions": self.questions, "Other sections": self.others})
         if self.reader:
             lines.append(f"Reader: {escape(self.reader)}")
         return "\n".join(lines)
