@@ -48,6 +48,13 @@ class AgentError(Exception):
         super().__init__(self.message)
 
 
+def as_agent_error(error: BaseException) -> AgentError:
+    """The error itself; any other exception is a bug, and told by its type alone."""
+    if isinstance(error, AgentError):
+        return error
+    return AgentError(f"Internal error: {type(error).__name__}", "Please report this.")
+
+
 def format_error(message: str, remedy: str) -> str:
     """Message and remedy on one line."""
     return f"{message.rstrip('.')}. {remedy}" if remedy else message

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 from agent.documents.reports.reader import read_report
 from agent.evidence.citing import compose_answer
+from agent.settings import Settings
 from agent.state import Checked, Cited, Draft, Hit, Page, PageRead, Research, Verified
 from agent.steps.verify import Verify
 from agent.strategies.check.judge import JudgeReport
@@ -204,8 +205,8 @@ def check(one: Statement, arm: str) -> str:
     research = Research(report.title)
     page = Page.from_text(url, "", "\n".join(one.facts), AT)
     research.grow(PageRead(page=page, hit=Hit(url=url)))
-    step = JudgeReport(judge_of(arm, one), 8000, 8, uses_model=arm != "no judge")
-    events = list(step(research, report, {}))
+    settings = Settings(verify="rules" if arm == "no judge" else "model")
+    events = JudgeReport(judge_of(arm, one), settings)(research, report, {})
     verdict = next(event.claims[0].verdict for event in events if isinstance(event, Checked))
     return verdict if verdict in DELIVERED else "dropped"
 

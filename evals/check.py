@@ -26,6 +26,7 @@ from agent.evidence import content_words, split_sentences
 from agent.evidence.language import language_of, main_script
 from agent.evidence.names import find_names
 from agent.evidence.words import count_words
+from agent.settings import Settings
 from agent.state import Checked, CheckedClaim, CitedReport, Failed, Hit, Page, PageRead, Research
 from agent.strategies.check.judge import JudgeReport
 from evals.harness import HALVES, Bench, Cell, Evaluation, Table, main, read_rows, share
@@ -281,8 +282,8 @@ def check(
     for url in urls:
         research.grow(read_event(url, by_url.get(url)))
     judge = KnowingJudge(err_at(make_judge(planted), "check"))
-    events = list(JudgeReport(judge, 8000, 8, uses_model=judged)(research, report, {}))
-    claims = next(event.claims for event in events if isinstance(event, Checked))
+    step = JudgeReport(judge, Settings(verify="model" if judged else "rules"))
+    claims = next(e.claims for e in step(research, report, {}) if isinstance(e, Checked))
     return list(match(planted, claims, report))
 
 

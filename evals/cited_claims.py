@@ -22,6 +22,7 @@ from agent.checking.trial import TRIED
 from agent.evidence import fold
 from agent.evidence.markers import strip_markers
 from agent.evidence.names import find_names
+from agent.settings import Settings
 from agent.state import Checked, CheckedClaim, CitedReport, Page, ReportSentence, ReportSource
 from agent.strategies.check.judge import JudgeReport
 from evals.check import change_number, change_year
@@ -155,8 +156,8 @@ def check_page(claim: str, leaf: Leaf, judge: KnowingJudge, *, uses_model: bool)
         sources=(ReportSource(n=1, url=url),),
     )
     research = read_pages("claims", [leaf])
-    events = list(JudgeReport(judge, 8000, 8, uses_model=uses_model)(research, report, {}))
-    return next(event.claims[0] for event in events if isinstance(event, Checked))
+    step = JudgeReport(judge, Settings(verify="model" if uses_model else "rules"))
+    return next(e.claims[0] for e in step(research, report, {}) if isinstance(e, Checked))
 
 
 def judge_of(pair: Pair, arm: str) -> Knows:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from agent.answer.addresses import CorpusAddresses
-from agent.answer.check import ReportCheck, build_check, decide_check_status
+from agent.answer.check import build_check, decide_check_status
 from agent.answer.dated import find_series, find_timeline
 from agent.answer.formats import report_to_markdown
-from agent.answer.links import BLOCKED_OUTCOMES, list_links
-from agent.answer.numbering import number_sources, renumber
+from agent.answer.numbering import number_sources, renumber, renumber_slot
 from agent.answer.phrases import all_claims
-from agent.answer.report import ReportAnswer, build_report, cited_sources
+from agent.answer.report import (
+    BLOCKED_OUTCOMES,
+    ReportAnswer,
+    build_report,
+    cited_sources,
+    list_links,
+)
 from agent.answer.schema import (
     Answer,
     Changes,
@@ -28,7 +33,6 @@ from agent.answer.schema import (
     answer_validator,
 )
 from agent.answer.status import (
-    Status,
     decide_status,
     failed_models,
     find_shortfalls,
@@ -42,12 +46,11 @@ from agent.evidence.credibility import rate_credibility
 from agent.evidence.links import quote_link
 from agent.evidence.measures import find_disagreements
 from agent.outside.budget import CallUsage, round_dollars
-from agent.outside.recording import ParentRun, parent_of
+from agent.outside.recording import parent_of
 from agent.slots.data import keep_valid
 from agent.slots.namesakes import drop_told_apart
 from agent.slots.weighing import rate_confidence
 from agent.state import (
-    Alternative,
     Asked,
     CitedReport,
     Edited,
@@ -100,8 +103,8 @@ def build_answer(
     counts = _count_sources(research)
     answer = Answer(
         topic=research.original_topic,
-        status=_decide_check_status(check, error)
-        if check
+        status=decide_check_status(check)
+        if check and not error
         else decide_status(research, error, citations, shortfalls),
         confidence=research.confidence,
         degraded=is_degraded(research, citations),
@@ -115,30 +118,23 @@ def build_answer(
         check=check,
         sources=counts,
         attempts=research.attempts + tuple(getattr(error, "attempts", ())),
-        warnings=(
-            *_event_warnings(research, report),
-            *shortfalls,
-            *warnings,
-        ),
+        warnings=(*_event_warnings(research, report), *shortfalls, *warnings),
         usage=usage,
         run=_complete_run(run, research, addresses),
         error=_to_error(error),
     )
-    return _number_sources(_strip_controls(_shorten_paths(answer, addresses)), research)
+    # no path of this machine; what pages say stays: quotes are theirs letter by letter
+    answer = _change_texts(answer, addresses.shorten_text, {"warnings", "attempts", "error"})
+    return _number_sources(_strip_controls(answer), research)
 
 
-def _shorten_paths(answer: Answer, addresses: CorpusAddresses) -> Answer:
-    """The answer with no path of this machine in what the program says.
-
-    What pages say stays: quotes, and what is made of them, are theirs letter by letter.
-    """
-    said = answer.model_dump(include={"warnings", "attempts", "error"})
-    short = map_texts(said, addresses.shorten_text)
-    return answer if short == said else Answer.model_validate(answer.model_dump() | short)
-
-
-def _decide_check_status(check: ReportCheck, error: AgentError | None) -> Status:
-    return "error" if error else decide_check_status(check)
+def _change_texts(
+    answer: Answer, change: Callable[[str], str], only: set[str] | None = None
+) -> Answer:
+    """The answer with a change to each of its texts, or to those of some fields only."""
+    said = answer.model_dump(include=only)
+    changed = map_texts(said, change)
+    return answer if changed == said else Answer.model_validate(answer.model_dump() | changed)
 
 
 def _number_sources(answer: Answer, research: Research) -> Answer:
@@ -176,9 +172,7 @@ def _strip_controls(answer: Answer) -> Answer:
 
     Pages and replies lose them when they come. A journal that somebody else made may hold them.
     """
-    value = answer.model_dump()
-    clean = map_texts(value, strip_controls)
-    return answer if clean == value else Answer.model_validate(clean)
+    return _change_texts(answer, strip_controls)
 
 
 def build_run_info(header: Mapping[str, Any], journal: Path | None) -> RunInfo:
@@ -190,12 +184,9 @@ def build_run_info(header: Mapping[str, Any], journal: Path | None) -> RunInfo:
         reason=str(header.get("reason", "")),
         started_at=header["at"],
         journal=str(journal) if journal else None,
-        follows=_build_followed(parent) if parent else None,
+        follows=parent
+        and Followed(run=parent.run, question=parent.earlier[-1].question, understood=""),
     )
-
-
-def _build_followed(parent: ParentRun) -> Followed:
-    return Followed(run=parent.run, question=parent.earlier[-1].question, understood="")
 
 
 def build_usage(calls: CallUsage, rounds: int, seconds: float) -> Usage:
@@ -256,14 +247,7 @@ def _build_citation(
 
 def build_slot_answers(research: Research) -> dict[str, SlotAnswer]:
     """The findings so far, while the run goes on. Sources have no numbers before the answer."""
-    return {
-        name: slot.model_copy(update={"citations": (), "alternatives": _hide_numbers(slot)})
-        for name, slot in _build_slots(research.findings).items()
-    }
-
-
-def _hide_numbers(slot: SlotAnswer) -> tuple[Alternative, ...]:
-    return tuple(one.model_copy(update={"citations": ()}) for one in slot.alternatives)
+    return {name: renumber_slot(slot, {}) for name, slot in _build_slots(research.findings).items()}
 
 
 def _build_slots(findings: Mapping[str, Finding]) -> dict[str, SlotAnswer]:

@@ -25,7 +25,14 @@ from agent.state import (
     seldom,
 )
 from agent.state.events import LookedUp
-from agent.state.reports import CheckVerdict, MarkForm, ReportForm, ReportSource
+from agent.state.reports import (
+    NO_ADDRESS,
+    NOT_READ,
+    CheckVerdict,
+    MarkForm,
+    ReportForm,
+    ReportSource,
+)
 from agent.state.urls import canonical_url
 from agent.state.values import hash_text
 
@@ -36,8 +43,6 @@ SourceStatus = Literal[
 ]
 FAILING: tuple[CheckVerdict, ...] = ("contradicted", "unsupported")
 OPEN: tuple[CheckVerdict, ...] = ("unchecked", "unreadable")
-NO_ADDRESS = "the report gives no address of it"
-NOT_READ = "it was not read: the run ended before"
 VERDICTS: tuple[CheckVerdict, ...] = get_args(CheckVerdict)
 
 

@@ -5,10 +5,21 @@ from __future__ import annotations
 import copy
 import io
 import re
+import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from agent.answer import phrases
+from agent.answer.check import CheckResult, ClaimCheck
+from agent.answer.markdown import write_markdown
+from agent.answer.schema import Answer, Citation
+from agent.answer.shown import order_claims, show_answer
+from agent.answer.shown_check import describe_claim, describe_source
 from agent.characters import strip_controls
+from agent.errors import UsageError
+from agent.evidence.citing import render_claim
+from agent.evidence.ranking import rank_texts
+from agent.state import Claim
 from agent.state.sanitizing import sanitize_line
 
 if TYPE_CHECKING:
@@ -194,3 +205,92 @@ def _add_words(paragraph: Paragraph, token: Token) -> None:
         else:
             run = paragraph.add_run(" " if name in ("softbreak", "hardbreak") else part.content)
             run.bold, run.italic = bool(marks["strong"]) or None, bool(marks["em"]) or None
+
+
+# --- an answer -----------------------------------------------------------------------------------
+
+
+MOST_QUOTES = 3  # of a source at one sentence
+NEAR = 0.5  # of the nearness to the sentence that the nearest quote has
+
+
+def write_answer_docx(answer: Answer) -> bytes:
+    """The answer as it is shown, with a comment at each sentence that cites."""
+    page = show_answer(answer)
+    document = make_document(page.title, write_markdown(page, is_linked=False))
+    return add_comments(document, _answer_remarks(answer))
+
+
+def _answer_remarks(answer: Answer) -> Iterator[Remark]:
+    by_source = phrases.group_by_source(answer.citations)
+    for claim in order_claims(answer):
+        lines = [
+            line for n in claim.citations for line in _list_quotes(claim, by_source.get(n, ()))
+        ]
+        if lines:
+            verdict = phrases.VERDICT_LABELS.get(claim.verdict, "confirmed")
+            comment = strip_controls("\n".join((verdict, *lines)))
+            shown = render_claim(claim)
+            cells = phrases.read_cells(shown)[-1:] if claim.form == "row" else []
+            yield Remark((shown, *cells, claim.text), comment)
+
+
+def _list_quotes(claim: Claim, cited: Sequence[Citation]) -> Iterator[str]:
+    """A source, and those of its quotes that are nearest to a sentence, each with its address."""
+    yield from (f"[{one.id}] {phrases.shown_title(one)} {one.url}" for one in cited[:1])
+    nearness = rank_texts([one.quote for one in cited], claim.text)
+    ranked = sorted(zip(nearness, cited, strict=True), key=lambda pair: -pair[0])
+    for near, one in ranked[:MOST_QUOTES]:
+        if near >= ranked[0][0] * NEAR:
+            yield quote_line(one.quote)
+            yield from [one.link] * (one.link != one.url)
+
+
+# --- a check -------------------------------------------------------------------------------------
+
+
+MAX_UNPACKED = 100_000_000  # bytes of all parts of the user's file
+#: What python-docx raises of a file that it cannot take apart.
+DAMAGES = (
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    SyntaxError,
+    OSError,
+    zipfile.BadZipFile,
+)
+
+
+def write_check_docx(result: CheckResult, body: bytes = b"") -> bytes:
+    """The report with a comment at each claim. `body`: the user's DOCX. Raises UsageError."""
+    remarks, report = list(_check_remarks(result)), result.report
+    if not body:
+        title, text = (report.title, report.text) if report else ("", "")
+        return add_comments(make_document(title, text), remarks)
+    import docx
+    from docx.opc.exceptions import OpcError
+
+    try:
+        with zipfile.ZipFile(io.BytesIO(body)) as parts:
+            if sum(part.file_size for part in parts.infolist()) > MAX_UNPACKED:
+                raise ValueError("it is too large")
+        return add_comments(docx.Document(io.BytesIO(body)), remarks)
+    except (*DAMAGES, OpcError) as error:
+        fault = f"No comments can be put into this DOCX: {str(error)[:200]}."
+        raise UsageError(fault, "Use --format html.") from None
+
+
+def _check_remarks(result: CheckResult) -> Iterator[Remark]:
+    text = result.report.text if result.report else ""
+    for claim in sorted(result.claims, key=lambda one: one.start):
+        yield Remark((text[claim.start : claim.end], claim.text), _describe(claim, result))
+
+
+def _describe(claim: ClaimCheck, result: CheckResult) -> str:
+    """The verdict, the quote that decides, and the sources of a claim, a line each."""
+    quote = [quote_line(claim.quote)] if claim.quote else []
+    numbers = [claim.source] if claim.source else claim.sources
+    sources = (one for one in result.sources if one.id in numbers)
+    pages = (f"[{s.id}] {s.title or s.url} ({describe_source(s)[1]}) {s.url}" for s in sources)
+    return strip_controls("\n".join((describe_claim(claim), *quote, *pages)))

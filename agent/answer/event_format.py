@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 from agent import state
@@ -80,12 +80,9 @@ def describe_event(event: state.Event) -> str:  # noqa: C901 - one case an event
         case state.Answered():
             return strip_markers(event.text)
         case state.Verified():
-            counts = Counter(claim.verdict for claim in event.claims)
-            verdicts = ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
-            return f"{verdicts or 'no claims'}; {len(event.dropped)} dropped"
+            return f"{_count_verdicts(event.claims)}; {len(event.dropped)} dropped"
         case state.Checked():
-            found = Counter(claim.verdict for claim in event.claims)
-            return ", ".join(f"{n} {verdict}" for verdict, n in found.items()) or "no claims"
+            return _count_verdicts(event.claims)
         case state.LookedUp():
             return f"{event.url}: {event.notice or 'not retracted'}"
         case state.Failed():
@@ -94,6 +91,11 @@ def describe_event(event: state.Event) -> str:  # noqa: C901 - one case an event
             return event.message
         case state.Halted():
             return event.reason
+
+
+def _count_verdicts(claims: Iterable[state.Claim | state.CheckedClaim]) -> str:
+    counts = Counter(claim.verdict for claim in claims)
+    return ", ".join(f"{n} {verdict}" for verdict, n in counts.items()) or "no claims"
 
 
 def _describe_finding(finding: state.Finding) -> str:

@@ -38,8 +38,8 @@ def write_answer(
     Raises NotConfigured and OutputFailed.
     """
     from agent.answer import bibliography
+    from agent.answer.bibliography import read_style, to_bibliography
     from agent.answer.json_format import to_json, to_yaml
-    from agent.answer.styled import read_style, to_bibliography
 
     writers: dict[FormatName, Callable[[], str | bytes]] = {
         "json": lambda: to_json(answer, compact=compact),
@@ -100,7 +100,7 @@ def to_check_text(result: CheckResult, *, for_terminal: bool = False) -> str:
 
 def to_check_docx(result: CheckResult, body: bytes | None) -> bytes:
     """The report with comments. `body`: the file that was checked; none for a journal's."""
-    from agent.answer.check_docx import write_check_docx
+    from agent.answer.docx_comments import write_check_docx
 
     is_docx = result.report is not None and result.report.form == "docx"
     return write_check_docx(result, body or b"" if is_docx else b"")
@@ -108,7 +108,7 @@ def to_check_docx(result: CheckResult, body: bytes | None) -> bytes:
 
 def to_docx(answer: Answer) -> bytes:
     """The answer as a document of Word, the quotes of each sentence as its comment."""
-    from agent.answer.answer_docx import write_answer_docx
+    from agent.answer.docx_comments import write_answer_docx
 
     return write_answer_docx(answer)
 

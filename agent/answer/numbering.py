@@ -37,7 +37,7 @@ def renumber(answer: Answer, numbers: Numbers) -> Answer:
         "claims": claims,
         "citations": _renumber_citations(answer.citations, numbers),
         "closest": _renumber_citations(answer.closest, numbers),
-        "slots": {name: _renumber_slot(slot, numbers) for name, slot in answer.slots.items()},
+        "slots": {name: renumber_slot(slot, numbers) for name, slot in answer.slots.items()},
         "report": report,
     }
     return answer.model_copy(update=changes)
@@ -73,12 +73,12 @@ def _renumber_claims(claims: tuple[Claim, ...], numbers: Numbers) -> tuple[Claim
     )
 
 
-def _renumber_slot(slot: SlotAnswer, numbers: Numbers) -> SlotAnswer:
+def renumber_slot(slot: SlotAnswer, numbers: Numbers) -> SlotAnswer:
+    """A slot with other numbers for its sources; those that have none are left out."""
     alternatives = tuple(_sort_numbers(one, numbers) for one in slot.alternatives)
     return _sort_numbers(slot, numbers).model_copy(update={"alternatives": alternatives})
 
 
 def _sort_numbers(cited: CitingT, numbers: Numbers) -> CitingT:
-    return cited.model_copy(
-        update={"citations": tuple(sorted(numbers[n] for n in cited.citations))}
-    )
+    known = sorted(numbers[n] for n in cited.citations if n in numbers)
+    return cited.model_copy(update={"citations": tuple(known)})

@@ -106,9 +106,18 @@ def describe_verdicts(answer: Answer) -> str:
 
 def all_claims(answer: Answer) -> list[Claim]:
     """The claims of an answer and of its report, in reading order."""
+    return [claim for claims in group_claims(answer).values() for claim in claims]
+
+
+def group_claims(answer: Answer) -> dict[str, tuple[Claim, ...]]:
+    """The claims of each text of an answer, by its path."""
     report = answer.report
-    themes = [claim for theme in report.sections for claim in theme.sentences] if report else []
-    return [*answer.claims, *themes, *(report.conflicts if report else ())]
+    if report is None:
+        return {"claims": answer.claims}
+    sections = {
+        f"report.sections[{i}].sentences": one.sentences for i, one in enumerate(report.sections)
+    }
+    return {"claims": answer.claims, **sections, "report.conflicts": report.conflicts}
 
 
 def describe_methodology(report: ReportAnswer) -> list[tuple[str, str]]:

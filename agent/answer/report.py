@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Iterator, Set
 from typing import TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from pydantic import Field
 
+from agent.answer.addresses import CorpusAddresses
 from agent.answer.dated import DatedSentence
-from agent.answer.links import LookedAt
 from agent.evidence.markers import strip_markers
 from agent.state import (
     Claim,
     Composed,
-    Finding,
+    Failed,
     Frozen,
     PageRead,
     Report,
@@ -23,6 +23,7 @@ from agent.state import (
     Verified,
     seldom,
 )
+from agent.state.urls import canonical_url
 
 if TYPE_CHECKING:  # at run time, the schema imports this module
     from agent.answer.schema import SourceCounts
@@ -87,6 +88,7 @@ def build_report(
     draft = composed.report
     quoted = {quote.source for quote in composed.quotes}
     counts = _count(research, composed, draft)
+    stated = [{quote.source for quote in one.quotes} for one in research.findings.values()]
     return ReportAnswer(
         title=_clean_line(draft.title) or research.topic,
         methodology=_build_methodology(research, sources),
@@ -99,7 +101,7 @@ def build_report(
             for theme in draft.themes
         ),
         conflicts=_keep_citations(draft.conflicts, quoted),
-        compared=draft.compared + sum(map(_is_compared, research.findings.values())),
+        compared=draft.compared + sum(len(n) > 1 for n in stated),
         confidence=_rate(counts),
         rationale=counts.describe(),
         links=links,
@@ -150,10 +152,6 @@ def _rate(counts: _Counts) -> Literal["Low", "Medium", "High"]:
     return "Medium" if share >= PARTLY and counts.sites > 1 else "Low"
 
 
-def _is_compared(finding: Finding) -> bool:
-    return len({quote.source for quote in finding.quotes}) > 1
-
-
 def all_claims(composed: Composed) -> list[Claim]:
     """The claims of an answer and of its report."""
     claims = [*composed.claims]
@@ -192,3 +190,59 @@ def _build_methodology(research: Research, sources: SourceCounts) -> Methodology
 def _clean_line(text: str) -> str:
     """A line without markers, which stand for no quote outside of sentences."""
     return " ".join(strip_markers(text).split())
+
+
+# --- the links that a run looked at, and what became of each -------------------------------------
+
+
+#: Outcomes of a page that count as `blocked`; all others count as `failed`.
+BLOCKED_OUTCOMES = ("blocked", "forbidden")
+LOW_CREDIBILITY = "low credibility"
+
+
+class LookedAt(Frozen):
+    """A page that was found or tried. `reason`: why it was not read, where that is known."""
+
+    url: str
+    title: str = ""
+    became: Literal["read", "snippet", "blocked", "failed", "found"]
+    reason: str = seldom("")
+
+
+def list_links(research: Research, addresses: CorpusAddresses) -> tuple[LookedAt, ...]:
+    """Every page once: those that were found, in the order of the searches, then others."""
+    links: dict[str, LookedAt] = {}
+    for link in _follow(research):
+        before = links.get(key := canonical_url(link.url), link)
+        told = {"title": link.title or before.title}
+        if link.became == "snippet":
+            told["reason"] = before.reason
+        links[key] = link.model_copy(update=told)
+    return tuple(
+        link.model_copy(
+            update={
+                "url": addresses.shorten_url(link.url),
+                "reason": addresses.shorten_text(link.reason),
+            }
+        )
+        for link in links.values()
+    )
+
+
+def _follow(research: Research) -> Iterator[LookedAt]:
+    """What became of the pages; what comes later of one is what it is."""
+    for hit in research.hits.values():
+        yield LookedAt(url=hit.url, title=hit.title, became="found")
+    for one in research.blocked_pages:
+        yield LookedAt(url=one.hit.url, became="blocked", reason=LOW_CREDIBILITY)
+    for event in research.events_of(Failed):
+        if event.what == "page":
+            became = "blocked" if event.outcome in BLOCKED_OUTCOMES else "failed"
+            yield LookedAt.model_validate(
+                {"url": event.subject, "became": became, "reason": event.message}
+            )
+    for read in research.events_of(PageRead):
+        via = "read" if read.page.via == "page" else "snippet"
+        yield LookedAt.model_validate(
+            {"url": read.hit.url, "title": read.page.title, "became": via}
+        )

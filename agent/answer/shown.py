@@ -15,8 +15,7 @@ from agent.state import Claim, Verdict
 from agent.state.urls import is_web_url
 
 if TYPE_CHECKING:  # at run time, building an answer imports this module for the report's Markdown
-    from agent.answer.links import LookedAt
-    from agent.answer.report import ReportAnswer, ReportSection
+    from agent.answer.report import LookedAt, ReportAnswer, ReportSection
     from agent.answer.schema import Answer, Citation, SlotAnswer
 
 MOST_COLUMNS = 6  # of a table that compares
@@ -58,6 +57,7 @@ def show_report(
     themes = tuple(_list_themes(report)) or tuple(_lines(phrases.ALL_SUMMED_UP))
     none = _lines(phrases.NO_CONFLICTS if report.compared else phrases.NOT_COMPARED)
     summary = _leave_conflicts(list(claims), report)
+    conflicts = [claim.model_copy(update={"form": "item"}) for claim in report.conflicts]
     disputed = _lines(phrases.DISPUTED if report.conflicts else "", "quiet")
     sections = (
         _list_labels("Methodology", phrases.describe_methodology(report), "method"),
@@ -65,7 +65,7 @@ def show_report(
             "Executive Summary", (*_list_charted(summary, "answer"), *disputed), "answer"
         ),
         tree.PagePart("Main Findings", themes, "findings"),
-        tree.PagePart("Conflicting Information", _list_conflicts(report) or none, "conflicts"),
+        tree.PagePart("Conflicting Information", _list_claims(conflicts) or none, "conflicts"),
         tree.PagePart("Confidence Assessment", (tree.Prose(confidence),), "confidence"),
         tree.PagePart("Sources", _list_sources(citations), "sources"),
     )
@@ -316,10 +316,6 @@ def order_claims(answer: Answer) -> Iterator[Claim]:
     for undated, dated in map(_part_dated, report.sections):
         yield from (*undated, *(one for claims in dated.values() for one in claims))
     yield from report.conflicts
-
-
-def _list_conflicts(report: ReportAnswer) -> Sequence[tree.Block]:
-    return _list_claims(claim.model_copy(update={"form": "item"}) for claim in report.conflicts)
 
 
 def _list_links(report: ReportAnswer | None) -> Iterator[tree.Block]:

@@ -138,15 +138,12 @@ def summarize(result: CheckResult) -> str:
 
 def _tally(result: CheckResult) -> str:
     """How many sentences have each verdict: `4 confirmed, 1 in part`."""
-    return ", ".join((*_count_words(result.counts), *_count_uncited(result)))
+    uncited = [f"{len(result.uncited)} without a source"] if result.uncited else []
+    return ", ".join(_count_words(result.counts) + uncited)
 
 
 def _count_words(counts: dict[str, int]) -> list[str]:
     return [f"{counts[one]} {words.label}" for one, words in VERDICTS.items() if counts.get(one)]
-
-
-def _count_uncited(result: CheckResult) -> list[str]:
-    return [f"{len(result.uncited)} without a source"] if result.uncited else []
 
 
 # --- sources --------------------------------------------------------------------------------------

@@ -47,12 +47,9 @@ def decide_status(
         return "error"
     if not tuple(citations):
         return "insufficient"
-    is_short = research.is_halted or _has_dropped(research) or tuple(shortfalls)
+    has_dropped = isinstance(research.answer, Verified) and research.answer.dropped
+    is_short = research.is_halted or bool(has_dropped) or any(shortfalls)
     return "partial" if is_short else "complete"
-
-
-def _has_dropped(research: Research) -> bool:
-    return isinstance(research.answer, Verified) and bool(research.answer.dropped)
 
 
 def find_shortfalls(research: Research, findings: Mapping[str, Finding]) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
-from agent.answer.schema import Answer, Citation, SlotAnswer
+from agent.answer.schema import Answer, SlotAnswer
 from agent.evidence import fold
 from agent.evidence.quantities import iso_dates, number_values
 from agent.slots.sameness import normalize_value
@@ -137,18 +137,15 @@ def find_source(answer: Answer, numbers: Iterable[int], value: Scalar) -> CellSo
     """The quote of the sources of these numbers that has a value in it, else their first quote."""
     cited = [one for number in numbers for one in answer.citations if one.id == number]
     best = next((one for one in cited if _says(one.quote, value)), None)
-    found = best or next(iter(cited), None)
-    return _to_source(found) if found else None
+    if (found := best or next(iter(cited), None)) is None:
+        return None
+    return CellSource(**{name: getattr(found, name) for name in CellSource.model_fields})
 
 
 def _says(quote: str, value: Scalar) -> bool:
     """Whether a quote has a value in it, as a word, a number or a day."""
     said = fold(str(value)) in fold(quote) or value in set(iso_dates(quote))
     return said or (not isinstance(value, str) and value in number_values(quote))
-
-
-def _to_source(citation: Citation) -> CellSource:
-    return CellSource(**{name: getattr(citation, name) for name in CellSource.model_fields})
 
 
 def merge_rows(rows: Iterable[TableRow]) -> list[TableRow]:

@@ -65,10 +65,8 @@ def command(**options: Any) -> int:
 
 
 def _run(options: dict[str, Any]) -> BatchSummary:
-    from agent.run.batch.batch import Batch, sort_rows
-    from agent.run.batch.engines import open_engine, read_caps
+    from agent.run.batch.batch import Batch, ProgressReporter, open_engine, read_caps, sort_rows
     from agent.run.batch.output import OutputFile
-    from agent.run.batch.progress import ProgressReporter
     from agent.run.batch.topics import read_topics
 
     caps = read_caps(options)
@@ -80,7 +78,7 @@ def _run(options: dict[str, Any]) -> BatchSummary:
     reporter = ProgressReporter(terminal=sys.stderr.isatty())
     with shell.interruptible("\nStopping; the same command goes on.", batch.stop):
         summary = batch.run(reporter.show)
-        reporter.show_last(batch.progress())
+        reporter.show(batch.progress(), is_last=True)
         if options["in_order"] and not summary.left:
             sort_rows(topics, output)
         if mirror:

@@ -101,7 +101,7 @@ def require_formats(options: dict[str, Any]) -> dict[str, Any]:
     for form in forms:
         shell.require_format(form, options["out"])
     if "bibliography" in forms:
-        from agent.answer.styled import read_style
+        from agent.answer.bibliography import read_style
 
         options = {**options, "style_file": read_style(options["style"])}
     elif options["style"]:

@@ -3,9 +3,11 @@ and is reported as failed."""
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
+from functools import partial
 from pathlib import Path
 
 from agent.doctor.machine import (
@@ -14,7 +16,6 @@ from agent.doctor.machine import (
     machine_checks,
     origin_checks,
 )
-from agent.doctor.redaction import find_secrets, redact
 from agent.doctor.results import Check, Job, Result, make_error_result
 from agent.doctor.services import describe_search, service_checks
 from agent.errors import AgentError
@@ -95,24 +96,20 @@ def missing_requirements(checks: Sequence[Check]) -> list[str]:
 def _run_jobs(jobs: Mapping[str, Job], ends_at: float) -> list[Check]:
     """Run each job in a thread of its own; one that has not finished in time is abandoned."""
     started = time.monotonic()
-    futures = {name: spawn(_time_job(job)) for name, job in jobs.items()}
+    futures = {name: spawn(partial(_time_job, job)) for name, job in jobs.items()}
     wait(futures.values(), timeout=max(0.0, ends_at - started))
     elapsed = round(time.monotonic() - started, 3)
     return [_make_check(name, future, elapsed) for name, future in futures.items()]
 
 
-def _time_job(job: Job) -> Callable[[], tuple[Result, float]]:
-    """Wrap a job so that it also returns its seconds, and an AgentError as a result."""
-
-    def run() -> tuple[Result, float]:
-        started = time.monotonic()
-        try:
-            result = job()
-        except AgentError as error:
-            result = make_error_result(error)
-        return result, round(time.monotonic() - started, 3)
-
-    return run
+def _time_job(job: Job) -> tuple[Result, float]:
+    """The result of a job, an AgentError as one too, and its seconds."""
+    started = time.monotonic()
+    try:
+        result = job()
+    except AgentError as error:
+        result = make_error_result(error)
+    return result, round(time.monotonic() - started, 3)
 
 
 def _make_check(name: str, future: Future[tuple[Result, float]], elapsed: float) -> Check:
@@ -124,3 +121,60 @@ def _make_check(name: str, future: Future[tuple[Result, float]], elapsed: float)
         return Check(name, "fail", fault, "This is a bug: please report it.", elapsed)
     result, seconds = future.result()
     return Check(name, *result, seconds)
+
+
+# --- no part of a key is shown, even if a service echoes it --------------------------------------
+
+
+#: Length of the substrings of a secret that are redacted in texts: services echo a key's last four
+#: characters.
+TEXT_LENGTH = 4
+#: The same for names of checks, case-insensitively: a model may share four characters with a key.
+NAME_LENGTH = 8
+SECRET_SUFFIXES = ("KEY", "KEY_ID", "TOKEN", "SECRET", "PASSWORD", "APP_ID")  # of environment names
+
+
+def find_secrets(environment: Mapping[str, str]) -> list[str]:
+    """The secrets of an environment: keys and the like by their names, and passwords in URLs."""
+    secrets = [
+        value for name, value in environment.items() if name.upper().endswith(SECRET_SUFFIXES)
+    ]
+    for value in environment.values():
+        secrets += re.findall(r"://[^/@\s]*:([^/@\s]+)@", value)
+    return [value.strip() for value in secrets if len(value.strip()) >= TEXT_LENGTH]
+
+
+def redact(checks: Iterable[Check], secrets: Sequence[str]) -> list[Check]:
+    """Replace every word that contains a substring of a secret by `[hidden]`.
+
+    A word of a detail or a remedy is replaced if it shares TEXT_LENGTH successive characters with a
+    secret, or NAME_LENGTH regardless of case. Of names, which a user chooses, only the latter is
+    replaced.
+    """
+    short = set(_substrings(secrets, TEXT_LENGTH))
+    long = set(_substrings([secret.casefold() for secret in secrets], NAME_LENGTH))
+
+    def mask(text: str, substrings: Iterable[str] = ()) -> str:
+        return " ".join(
+            "[hidden]"
+            if any(substring in word for substring in substrings)
+            or any(substring in word.casefold() for substring in long)
+            else word
+            for word in text.split(" ")
+        )
+
+    return [
+        check._replace(
+            name=mask(check.name),
+            detail=mask(check.detail, short),
+            remedy=mask(check.remedy, short),
+        )
+        for check in checks
+    ]
+
+
+def _substrings(secrets: Iterable[str], length: int) -> Iterator[str]:
+    """All substrings of this length; a secret that is shorter as a whole."""
+    for secret in secrets:
+        for i in range(max(1, len(secret) - length + 1)):
+            yield secret[i : i + length]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import closing, suppress
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePath
 from tempfile import TemporaryFile
 
 from agent.checking.trial import Worth
-from agent.doctor.corpus import check_corpus
-from agent.doctor.results import Check, Job, Result, make_error_result
+from agent.doctor.results import Check, Job, Result, Status, make_error_result
 from agent.errors import AgentError
 from agent.llm import Generation, Model, ModelChain, model_label
 from agent.outside import run_with_timeout, spawn
@@ -27,6 +27,7 @@ from agent.search.corpus import Corpus
 from agent.search.mcp.source import open_servers
 from agent.settings import Settings, user_folder
 from agent.state import SearchResults
+from agent.state.sanitizing import sanitize_line
 from agent.steps.judges import make_trial, weigh_replies
 
 LAST_RUNS = 20  # whose replies are counted
@@ -212,3 +213,55 @@ def _check_search(provider: Provider) -> Result:
     if hits := len(provider.search(PROBE_QUERY)):
         return Result("ok", f"answers; hits: {hits}")
     return Result("warn", "answers, but knows nothing of Wikipedia", "Try again later.")
+
+
+# --- a corpus ------------------------------------------------------------------------------------
+
+
+PATIENCE = 6.0  # seconds for files that are not in the index yet: the doctor has ten
+MAX_KINDS = 10  # reasons, and suffixes
+MAX_EXAMPLES = 3  # files that are named for each reason
+MAX_NAME = 200  # characters
+
+
+def check_corpus(path: Path, cache: Path) -> Result:
+    """What of a corpus is found by a search. Raises UsageError where nothing is.
+
+    Files are read meanwhile; those for which there is no time are read by the next run.
+    """
+    corpus = Corpus(path, cache, patience=PATIENCE)
+    try:
+        left_out = [*_describe_skipped(corpus), *_describe_unknown(corpus.unknown_files)]
+        detail = "; ".join([corpus.progress.rstrip(".") or f"{corpus.size:,} documents", *left_out])
+        remedy = "Ask, or run this again: reading goes on where it ended."
+        status: Status = "warn" if corpus.progress or left_out else "ok"
+        return Result(status, detail, remedy if corpus.progress else "")
+    finally:
+        corpus.close()
+
+
+def _describe_skipped(corpus: Corpus) -> list[str]:
+    """The files that cannot be read in whole, by their reasons."""
+    reasons = list(corpus.files_by_fault().items())
+    lines = [f"{fault}: {_list_names(names)}" for fault, names in reasons[:MAX_KINDS]]
+    if rest := sum(len(names) for _, names in reasons[MAX_KINDS:]):
+        lines.append(f"files that cannot be read for other reasons: {rest:,}")
+    return lines
+
+
+def _list_names(names: Sequence[str]) -> str:
+    shown = ", ".join(sanitize_line(name, MAX_NAME) for name in names[:MAX_EXAMPLES])
+    return f"{len(names):,} ({shown}{', ...' if len(names) > MAX_EXAMPLES else ''})"
+
+
+def _describe_unknown(files: Sequence[str]) -> list[str]:
+    """The files that are no documents, by their suffixes."""
+    if not files:
+        return []
+    suffixes = Counter(PurePath(name).suffix.lower() or "without suffix" for name in files)
+    kinds = [
+        f"{sanitize_line(suffix, MAX_NAME)}: {count:,}"
+        for suffix, count in suffixes.most_common(MAX_KINDS)
+    ]
+    more = ", ..." if len(suffixes) > MAX_KINDS else ""
+    return [f"files of other types: {len(files):,} ({', '.join(kinds)}{more})"]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -66,10 +67,6 @@ class ContaminationDetector:
         self._own_corpus = own_corpus
         self._questions = {q.prompt: _normalize(q.prompt) for q in questions}
 
-    def build_filter(self, question: EvaluationQuestion) -> ContaminationFilter:
-        """Return the filter for the run of one question."""
-        return ContaminationFilter(question, self)
-
     def reason_to_block_hit(self, question: EvaluationQuestion, hit: Hit) -> str:
         """Return why a hit may be neither shown nor followed; empty if it may."""
         host, url = urlsplit(hit.url).hostname or "", unquote(hit.url).casefold()
@@ -127,45 +124,30 @@ class ContaminationFilter:
 
     def wrap_sources(self, sources: Sources) -> Sources:
         """Return the sources of a run without what is contaminated."""
-        search, read = self._wrap_search(sources.search), self._wrap_read(sources.read)
-        return sources._replace(search=search, read=read)
+        return sources._replace(
+            search=lambda query: self._clean(sources.search(query)),
+            read=lambda url: self._require_clean(sources.read(url)),
+        )
 
-    def _wrap_search(
-        self, search: Callable[[str], SearchResults]
-    ) -> Callable[[str], SearchResults]:
-        def search_clean(query: str) -> SearchResults:
-            results = search(query)
-            return results.model_copy(update={"hits": tuple(self._drop_blocked(results.hits))})
+    def _clean(self, results: SearchResults) -> SearchResults:
+        reason_of = partial(self._detector.reason_to_block_hit, self._question)
+        kept = tuple(hit for hit in results.hits if not self._blocks(hit.url, reason_of(hit)))
+        return results.model_copy(update={"hits": kept})
 
-        return search_clean
-
-    def _drop_blocked(self, hits: Iterable[Hit]) -> Iterable[Hit]:
-        for hit in hits:
-            if reason := self._detector.reason_to_block_hit(self._question, hit):
-                self._record(hit.url, reason)
-            else:
-                yield hit
-
-    def _wrap_read(self, read: Callable[[str], Page]) -> Callable[[str], Page]:
-        def read_clean(url: str) -> Page:
-            page = read(url)
-            if reason := self._reason_to_block(page):
-                self._record(page.url, reason)
-                raise ReadFailed(f"Kept away: {reason}", "Nothing to do.", outcome="blocked")
-            return page
-
-        return read_clean
-
-    def _reason_to_block(self, page: Page) -> str:
+    def _require_clean(self, page: Page) -> Page:
         final_address = Hit(url=page.url, title=page.title)  # the request may have been redirected
-        return self._detector.reason_to_block_hit(
-            self._question, final_address
-        ) or self._detector.reason_to_block_page(self._question, page)
+        reason = self._detector.reason_to_block_hit(self._question, final_address)
+        reason = reason or self._detector.reason_to_block_page(self._question, page)
+        if self._blocks(page.url, reason):
+            raise ReadFailed(f"Kept away: {reason}", "Nothing to do.", outcome="blocked")
+        return page
 
-    def _record(self, url: str, reason: str) -> None:
+    def _blocks(self, url: str, reason: str) -> bool:
+        """Whether there is a reason to block a page, which is noted once."""
         page = BlockedPage(url=url, reason=reason)
-        if page not in self.blocked:
+        if reason and page not in self.blocked:
             self.blocked.append(page)
+        return bool(reason)
 
 
 def _normalize(text: str) -> str:

@@ -106,7 +106,9 @@ class Evaluation:
         settings = settings_at_equal_tokens(arm, tokens).model_copy(update=changes)
         future = spawn(lambda: run_trial(question, arm, settings, self._plan.contamination))
         wait([future], timeout=MAX_QUESTION_SECONDS + GRACE)
-        trial = _result_of(future) or build_failed_trial(question, arm, _error_of(future))
+        late = TimeoutError(f"it took longer than {MAX_QUESTION_SECONDS:g} s")
+        error = future.exception() if future.done() else late
+        trial = build_failed_trial(question, arm, error) if error else future.result()
         write_atomically(path, trial.model_dump_json(indent=1))
         return trial
 
@@ -179,15 +181,6 @@ def _render_article(row: TrialRow) -> str:
     question, article = row.question, to_markdown(row.trial.answer)
     told = {"id": question.task, "prompt": question.prompt, "article": article}
     return json.dumps(told, ensure_ascii=False) + "\n"
-
-
-def _result_of(future: Future[Trial]) -> Trial | None:
-    return future.result() if future.done() and not future.exception() else None
-
-
-def _error_of(future: Future[Trial]) -> BaseException:
-    timeout = TimeoutError(f"it took longer than {MAX_QUESTION_SECONDS:g} s")
-    return (future.exception() if future.done() else None) or timeout
 
 
 def map_concurrently(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from agent.answer.markdown import escape_markdown, format_table
 from agent.state.json_data import Json
 
 OUTCOME_FIELDS = ("n", "answered", "abstained", "wrong", "failed")
@@ -24,7 +24,7 @@ NOTE = (
 
 def render_results(results: Json, title: str) -> str:
     """Render all arms as tables, their differences, the judge and the blocked pages."""
-    parts = [f"# {_escape_cell(title)}", NOTE]
+    parts = [f"# {escape_markdown(title)}", NOTE]
     arms = {name: arm for name, arm in results["arms"].items() if "skipped" not in arm}
     for heading, fields in (
         ("Answers", (*OUTCOME_FIELDS, *METRIC_FIELDS)),
@@ -46,8 +46,7 @@ def _render_metrics(arms: Json, fields: Sequence[str]) -> str:
 
 
 def _render_table(heads: Sequence[str], rows: Iterable[Iterable[str]]) -> str:
-    lines = [f"| {' | '.join(map(_escape_cell, row))} |" for row in rows]
-    return "\n".join([f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}", *lines])
+    return format_table(heads, [list(map(escape_markdown, row)) for row in rows])
 
 
 def _format_value(value: Any) -> str:
@@ -63,7 +62,7 @@ def _format_value(value: Any) -> str:
 def _render_skipped(arms: Json) -> Iterator[str]:
     for name, arm in arms.items():
         if "skipped" in arm:
-            yield f"{_escape_cell(name)}: skipped. {arm['skipped']}"
+            yield f"{escape_markdown(name)}: skipped. {arm['skipped']}"
 
 
 def _render_differences(rows: list[Json]) -> str:
@@ -82,7 +81,7 @@ def _render_judge(judge: Json) -> str:
     if judge["model"] is None:
         return f"Rules, {judge['rule']}. {agreement}"
     prompt = "\n".join(f"    {line}" for line in judge["prompt"].splitlines())
-    return f"The model {_escape_cell(judge['model'])}. {agreement} It is told:\n\n{prompt}"
+    return f"The model {escape_markdown(judge['model'])}. {agreement} It is told:\n\n{prompt}"
 
 
 def _render_agreement(agreement: Json | None) -> str:
@@ -100,9 +99,3 @@ def _render_blocked(rows: list[Json]) -> str:
     cells = ((row["url"], row["reason"], row["arm"]) for row in rows[:MAX_BLOCKED_ROWS])
     rest = f"\n\nand {len(rows) - MAX_BLOCKED_ROWS} more." if len(rows) > MAX_BLOCKED_ROWS else ""
     return _render_table(("page", "why", "arm"), cells) + rest
-
-
-def _escape_cell(text: str) -> str:
-    """Escape an untrusted text, so that a cell shows it literally, on one line."""
-    line = " ".join(str(text).split())
-    return re.sub(r"([\\`*_\[\]<>|#!])", r"\\\1", line)

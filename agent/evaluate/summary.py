@@ -18,6 +18,7 @@ from agent.evaluate.metrics import (
 )
 from agent.evaluate.questions import EvaluationQuestion
 from agent.evaluate.trials import Trial
+from agent.outside.budget import round_dollars, sum_usages
 from agent.state.json_data import Json
 
 Metric = Callable[[str, Sequence[str]], float]  # of a text and its gold answers
@@ -57,6 +58,7 @@ def summarize_trials(rows: Sequence[TrialRow]) -> Json:
     asked = _without_tasks(rows)
     answered = [row for row in asked if row.is_answered]
     usages = [row.trial.answer.usage for row in rows]
+    total = round_dollars(sum_usages(usages))
     return {
         "n": len(rows),
         "accuracy": _mean([row.accuracy for row in asked]),
@@ -72,11 +74,11 @@ def summarize_trials(rows: Sequence[TrialRow]) -> Json:
         **_citation_metrics(rows),
         "seconds": round(math.fsum(usage.seconds for usage in usages), 3),
         "seconds_median": round(median(usage.seconds for usage in usages), 3),
-        "usd": _sum_usd([usage.usd for usage in usages]),
-        "tokens": sum(row.trial.tokens for row in rows),
-        "llm_calls": sum(usage.llm_calls for usage in usages),
-        "searches": sum(usage.searches for usage in usages),
-        "pages": sum(usage.pages for usage in usages),
+        "usd": total.usd,
+        "tokens": total.input_tokens + total.output_tokens,
+        "llm_calls": total.llm_calls,
+        "searches": total.searches,
+        "pages": total.pages,
     }
 
 
@@ -114,12 +116,6 @@ def _citation_metrics(rows: Sequence[TrialRow]) -> Json:
         "citation_precision_judged": _ratio(judged),
         "citation_recall": _ratio(list(zip(map(len, citing), map(len, claims), strict=True))),
     }
-
-
-def _sum_usd(prices: Sequence[float | None]) -> float | None:
-    """The sum; None where one of the prices is unknown."""
-    known = [usd for usd in prices if usd is not None]
-    return round(math.fsum(known), 6) if len(known) == len(prices) else None
 
 
 def compare_arms(arms: Sequence[tuple[str, Sequence[TrialRow]]]) -> list[Json]:

@@ -9,9 +9,13 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from agent.answer import Answer, build_error_answer
-from agent.errors import AgentError, UsageError
+from agent.errors import UsageError, as_agent_error
 from agent.evaluate.arms import Arm
-from agent.evaluate.contamination import BlockedPage, ContaminationDetector
+from agent.evaluate.contamination import (
+    BlockedPage,
+    ContaminationDetector,
+    ContaminationFilter,
+)
 from agent.evaluate.questions import EvaluationQuestion
 from agent.evidence.markers import strip_markers
 from agent.run import research
@@ -56,7 +60,7 @@ def run_trial(
     detector: ContaminationDetector,
 ) -> Trial:
     """Run a question in an arm, with contaminated pages withheld."""
-    contamination_filter = detector.build_filter(question)
+    contamination_filter = ContaminationFilter(question, detector)
     run = research(question.prompt, settings, wrap_sources=contamination_filter.wrap_sources)
     deque(run, maxlen=0)
     answer, knowledge = run.answer(), run.research
@@ -74,9 +78,7 @@ def run_trial(
 
 def build_failed_trial(question: EvaluationQuestion, arm: Arm, error: BaseException) -> Trial:
     """Return the trial of a run that raised; the rest of the evaluation goes on."""
-    if not isinstance(error, AgentError):
-        error = AgentError(f"Internal error: {type(error).__name__}", "Please report this.")
-    answer = build_error_answer(question.prompt, error)
+    answer = build_error_answer(question.prompt, as_agent_error(error))
     return Trial(prompt=question.prompt, arm=arm.name, answer=answer)
 
 

@@ -22,8 +22,7 @@ from agent import __version__
 from agent.answer import Answer, answer_schema, to_json
 from agent.answer.check import build_check_result, check_schema
 from agent.errors import AgentError, UsageError, format_error
-from agent.mcp_server.clarification import agree_on_plan, ask_which
-from agent.mcp_server.dialogue import Dialogue, NeedsReply
+from agent.mcp_server.clarification import Dialogue, NeedsReply, agree_on_plan, ask_which
 from agent.mcp_server.documents import MAX_CALL, AddCall, DeleteCall, Deleted, DocumentTools
 from agent.mcp_server.pages import (
     FoundPages,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from pydantic import Field
 
@@ -45,6 +45,8 @@ class CallUsage(Frozen):
     by_model: dict[str, ModelUsage] = {}
 
 
+#: The fields of `CallUsage` that the line of a call has by the same names.
+PAID = ("input_tokens", "output_tokens", "usd")
 #: The fields of `CallUsage` that count something.
 COUNTS = tuple(name for name in CallUsage.model_fields if name not in ("usd", "by_model"))
 
@@ -192,28 +194,52 @@ class Budget:
 
 
 def sum_usage(calls: Iterable[Json]) -> CallUsage:
-    """The usage of finished calls, from their journal lines. The extractive engine is no model.
+    """The usage of finished calls, from their journal lines."""
+    return sum_usages(map(usage_of, calls))
 
-    Replies that could not be used count, too. What comes from an earlier run does not.
+
+def usage_of(call: Json) -> CallUsage:
+    """What a finished call used, from its journal line. The extractive engine is no model.
+
+    Replies that could not be used count, too. What comes from an earlier run does not. Journals of
+    older versions do not tell what each model was paid for.
     """
-    by_kind: dict[str, list[Json]] = {"ask": [], "search": [], "read": []}
-    known = tuple(calls)
-    for call in known:
-        if not is_of_parent(call):
-            by_kind[call["call"]].append(call)
-    paid = [_paid_part(call) for call in (*by_kind["ask"], *by_kind["search"])]
-    prices = [part["usd"] for part in paid]
-    return CallUsage(
-        llm_calls=sum(_count_model_calls(call) for call in by_kind["ask"]),
-        input_tokens=sum(part["input_tokens"] for part in paid),
-        output_tokens=sum(part["output_tokens"] for part in paid),
-        usd=None if None in prices else math.fsum(prices),
-        searches=len(by_kind["search"]),
-        pages=sum("response" in call for call in by_kind["read"]),
-        mended=sum(bool(call.get("response", {}).get("mended")) for call in by_kind["ask"]),
-        reused=sum(bool(call.get("taken")) for call in known),
-        by_model=sum_by_model(_costs_of(by_kind["ask"])),
+    if is_of_parent(call):
+        return CallUsage(reused=bool(call.get("taken")))
+    if call["call"] == "read":
+        return CallUsage(pages="response" in call)
+    result: Json = call.get("response") or call["error"]
+    paid = {name: result[name] for name in PAID if name in result}
+    if call["call"] == "search":
+        return CallUsage(searches=1, **paid)
+    asked = (
+        attempt["provider"] != "extractive" and attempt["outcome"] != "no_key"
+        for attempt in result["attempts"]
     )
+    costs = ((cost["model"], cost | {"calls": 1}) for cost in result.get("costs", ()))
+    return CallUsage(
+        llm_calls=sum(asked),
+        mended=bool(result.get("mended")),
+        by_model=sum_by_model(costs),
+        **paid,
+    )
+
+
+def sum_usages(parts: Iterable[CallUsage]) -> CallUsage:
+    """The sum of usages. Its `usd` is None as soon as one price is not known."""
+    known = list(parts)
+    models = ((name, used.model_dump()) for one in known for name, used in one.by_model.items())
+    return CallUsage(
+        **{name: sum(getattr(one, name) for one in known) for name in COUNTS},
+        usd=sum_usd([one.usd for one in known]),
+        by_model=sum_by_model(models),
+    )
+
+
+def sum_usd(prices: Sequence[float | None]) -> float | None:
+    """The sum of prices; None as soon as one is not known."""
+    known = [usd for usd in prices if usd is not None]
+    return math.fsum(known) if len(known) == len(prices) else None
 
 
 def round_dollars(usage: CallUsage) -> CallUsage:
@@ -227,13 +253,6 @@ def round_dollars(usage: CallUsage) -> CallUsage:
 
 def _round_usd(usd: float | None) -> float | None:
     return None if usd is None else round(usd, 6)
-
-
-def _costs_of(calls: Sequence[Json]) -> Iterator[tuple[str, Json]]:
-    """Each model of each call, and what it was paid for. Journals of older versions do not tell."""
-    for call in calls:
-        for cost in (call.get("response") or call["error"]).get("costs", ()):
-            yield cost["model"], cost | {"calls": 1}
 
 
 def sum_by_model(used: Iterable[tuple[str, Json]]) -> dict[str, ModelUsage]:
@@ -252,26 +271,7 @@ def sum_by_model(used: Iterable[tuple[str, Json]]) -> dict[str, ModelUsage]:
 
 
 def _sum_parts(rows: Sequence[Json]) -> ModelUsage:
-    prices = [row["usd"] for row in rows]
-    counts = {
-        name: sum(row[name] for row in rows)
-        for name in ("calls", "input_tokens", "cached_tokens", "output_tokens")
-    }
-    usd = None if None in prices else math.fsum(prices)
+    names = ("calls", "input_tokens", "cached_tokens", "output_tokens")
+    counts = {name: sum(row[name] for row in rows) for name in names}
+    usd = sum_usd([row["usd"] for row in rows])
     return ModelUsage(provider=rows[0]["provider"], usd=usd, **counts)
-
-
-def _paid_part(call: Json) -> Json:
-    """The tokens and the dollars of a recorded call, whether or not it gave an answer."""
-    unpaid: Json = {"input_tokens": 0, "output_tokens": 0, "usd": 0.0}
-    paid: Json = call.get("response") or call["error"]
-    return unpaid | paid
-
-
-def _count_model_calls(call: Json) -> int:
-    """How often models were asked in one recorded call: retries count."""
-    outcome = call.get("response") or call["error"]
-    return sum(
-        attempt["provider"] != "extractive" and attempt["outcome"] != "no_key"
-        for attempt in outcome["attempts"]
-    )

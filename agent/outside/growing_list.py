@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TypeVar, overload
+from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
 
-class GrowingList(Sequence[T]):
+class GrowingList(Generic[T]):
     """Items in the order in which they came, until it is closed. Threads and event loops share it.
 
     Who reads it keeps a position. So a slow reader needs no buffer, and one that comes again misses
@@ -27,11 +27,7 @@ class GrowingList(Sequence[T]):
     def __len__(self) -> int:
         return len(self._items)
 
-    @overload
-    def __getitem__(self, place: int) -> T: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[T]: ...
-    def __getitem__(self, place: int | slice) -> T | Sequence[T]:
+    def __getitem__(self, place: int) -> T:
         return self._items[place]
 
     def append(self, item: T) -> None:

@@ -12,7 +12,9 @@ import stat
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
+
+from pydantic import BaseModel
 
 from agent.errors import UsageError
 from agent.state.json_data import InvalidJson, parse_json
@@ -21,6 +23,7 @@ BINARY: int = getattr(os, "O_BINARY", 0)  # a flag that Windows needs, else it c
 #: Never to wait, and to be no terminal's child; systems that lack a flag need it not.
 _FLAGS = [getattr(os, name, 0) for name in ("O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY")]
 _SEEKING = threading.Lock()
+ModelT = TypeVar("ModelT", bound=BaseModel)
 MAX_LINE_BYTES = 16_000_000  # a page has 1 M characters, each of at most 6 bytes in JSON
 MAX_JSON_BYTES = 50_000_000  # of a file that is one JSON value: an answer, prices, a schema
 
@@ -121,6 +124,11 @@ def read_json(path: Path, remedy: str, max_bytes: int = MAX_JSON_BYTES) -> Any:
         return parse_json(read_text(path, max_bytes))
     except InvalidJson as error:
         raise UsageError(f"{path} is not JSON: {error}.", remedy) from None
+
+
+def read_model(path: Path, kind: type[ModelT], max_bytes: int) -> ModelT:
+    """The value of a file that this program wrote as JSON. Raises OSError, ValueError."""
+    return kind.model_validate(parse_json(read_bytes(path, max_bytes)))
 
 
 def unreadable(path: Path, error: OSError) -> UsageError:

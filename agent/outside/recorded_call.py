@@ -33,6 +33,9 @@ class CallKind(Generic[Req, Res]):
     check_time: Callable[[Req], None]  # while it is waited for; raises Halt to end the wait
     on_end: Callable[[Req], None] = lambda _: None  # after it went outside and was recorded
     on_recall: Callable[[Res], None] = lambda _: None  # gets each response from the journal
+    prepare: Callable[[Req], Req] = lambda request: request  # before it is made in any way
+    refuse: Callable[[Req], OutsideError | None] = lambda _: None  # why it is not made at all
+    narrow: Callable[[Res], Res | OutsideError] = lambda response: response  # what is handed on
 
 
 class Flight(NamedTuple):
@@ -55,13 +58,21 @@ class RecordedCall(Generic[Req, Res]):
 
     def __call__(self, request: Req) -> Res:
         """Make the call and wait. Raises OutsideError, or Halt."""
-        outcome = next(iter(self.collect([request])))
+        outcome = next(self._outcomes([request]))
         if isinstance(outcome, OutsideError):
             raise outcome
         return outcome
 
     def start(self, request: Req) -> Future[Res]:
-        """Make the call without waiting. Equal requests share one result."""
+        """Make the call without waiting. Equal requests share one result, as it is recorded."""
+        request = self._kind.prepare(request)
+        if (refusal := self._kind.refuse(request)) is None:
+            return self._start(request)
+        refused = Future[Res]()
+        refused.set_exception(refusal)
+        return refused
+
+    def _start(self, request: Req) -> Future[Res]:
         flight = self._flight_of(request)
         with self._journal.lock:
             future = self._journal.in_flight.setdefault(flight.key, flight.future)
@@ -103,14 +114,31 @@ class RecordedCall(Generic[Req, Res]):
 
     def result_if_done(self, request: Req) -> Res | None:
         """The result of a call that ended well before gathering ended; None if there is none."""
+        request = self._kind.prepare(request)
         key = self._flight_of(request).key
-        if self._journal.find_call(key) is None and not self._journal.has_ended_in_time(key):
+        has_ended = self._journal.find_call(key) or self._journal.has_ended_in_time(key)
+        if not has_ended or self._kind.refuse(request):
             return None
-        future = self.start(request)
-        return future.result() if future.done() and not future.exception() else None
+        future = self._start(request)
+        if not future.done() or future.exception():
+            return None
+        outcome = self._kind.narrow(future.result())
+        return None if isinstance(outcome, OutsideError) else outcome
 
     def collect(self, requests: Sequence[Req]) -> Iterator[Res | OutsideError]:
         """Outcomes in the order of the requests. Raises Halt."""
+        return self._outcomes(requests)
+
+    def _outcomes(self, requests: Sequence[Req]) -> Iterator[Res | OutsideError]:
+        prepared = list(map(self._kind.prepare, requests))
+        refusals = list(map(self._kind.refuse, prepared))
+        pairs = zip(prepared, refusals, strict=True)
+        outcomes = self._made_outcomes([request for request, refusal in pairs if not refusal])
+        for refusal in refusals:
+            outcome = refusal or next(outcomes)
+            yield outcome if isinstance(outcome, OutsideError) else self._kind.narrow(outcome)
+
+    def _made_outcomes(self, requests: Sequence[Req]) -> Iterator[Res | OutsideError]:
         try:
             yield from self._collect(requests)
         except Halt as halt:
@@ -129,7 +157,7 @@ class RecordedCall(Generic[Req, Res]):
         return list(self._journal.in_flight)
 
     def _collect(self, requests: Sequence[Req]) -> Iterator[Res | OutsideError]:
-        futures = [self.start(request) for request in requests]
+        futures = [self._start(request) for request in requests]
         deadline = GroupDeadline(futures, self._limits, lambda: self._slowest_recalled)
         for request, future in zip(requests, futures, strict=True):
             with TURNS.give():

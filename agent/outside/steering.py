@@ -8,12 +8,9 @@ resumed or replayed run passes too, counted from 0. A line of the journal is `{"
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Future
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 from agent.errors import JournalError, OutsideError, ReadFailed, UsageError
-from agent.outside.contract import Call
 from agent.outside.journal import Journal
 from agent.outside.recording import LONGEST_SAID, MAX_SAID, edited_of
 from agent.state import Edited, Event, Page, SearchResults, Steered
@@ -91,43 +88,3 @@ def clean_said(text: str) -> str:
         fault = f"The instruction is too long: at most {LONGEST_SAID} characters are allowed."
         raise UsageError(fault, "Say it in fewer words.")
     return line
-
-
-class NarrowedCall(Generic[ResponseT]):
-    """A recorded call without the pages that are not wanted; these are not even fetched.
-
-    The journal has all: a run that edits this one may want another thing.
-    """
-
-    def __init__(self, call: Call[str, ResponseT], steering: Steering, *, takes_urls: bool) -> None:
-        self._call, self._narrow = call, steering.narrow
-        self._refuse = steering.refuse if takes_urls else lambda _: None
-
-    def __call__(self, request: str) -> ResponseT:
-        """Make the call and wait. Raises OutsideError, or Halt."""
-        outcome = next(self.collect([request]))
-        if isinstance(outcome, OutsideError):
-            raise outcome
-        return outcome
-
-    def start(self, request: str) -> Future[ResponseT]:
-        """Make the call without waiting; its response is not narrowed yet."""
-        if (refusal := self._refuse(request)) is None:
-            return self._call.start(request)
-        refused = Future[ResponseT]()
-        refused.set_exception(refusal)
-        return refused
-
-    def result_if_done(self, request: str) -> ResponseT | None:
-        """The result of a call that has already succeeded, else None."""
-        found = None if self._refuse(request) else self._call.result_if_done(request)
-        outcome = found and self._narrow(found)
-        return None if isinstance(outcome, OutsideError) else outcome
-
-    def collect(self, requests: Sequence[str]) -> Iterator[ResponseT | OutsideError]:
-        """Outcomes in the order of the requests. Raises Halt."""
-        refusals = {request: self._refuse(request) for request in requests}
-        outcomes = self._call.collect([one for one in requests if not refusals[one]])
-        for request in requests:
-            outcome = refusals[request] or next(iter(outcomes))
-            yield outcome if isinstance(outcome, OutsideError) else self._narrow(outcome)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
@@ -18,7 +18,7 @@ from agent.answer.addresses import CorpusAddresses
 from agent.answer.check import CheckResult, build_check_result
 from agent.answer.dated import find_series, find_timeline
 from agent.answer.formats import report_to_markdown
-from agent.answer.phrases import all_claims
+from agent.answer.phrases import all_claims, group_claims
 from agent.checking.bench import shown_text, value_claim
 from agent.checking.rules import (
     FAILING,
@@ -32,15 +32,27 @@ from agent.errors import JournalError
 from agent.evidence.citing import join_claims
 from agent.evidence.links import quote_link
 from agent.evidence.markers import cited_numbers
-from agent.run.audit_check import Audited, Failure, audit_check
 from agent.run.journal_evidence import JournalEvidence, read_evidence
 from agent.run.loop import DAMAGE
 from agent.run.replay import find_replay_differences, replay_journal
 from agent.slots.data import data_differences
 from agent.slots.forms import holds_value
-from agent.state import Claim, Scalar
+from agent.state import Claim
 from agent.state.json_data import Json, get_path, parse_json
 from agent.state.places import find_place, to_places
+from agent.state.values import hash_text
+
+#: Where in a result, as a path, and what is wrong there.
+Failure = tuple[str, str]
+
+
+class Audited(NamedTuple):
+    """What was found in a result without replaying it."""
+
+    failures: list[Failure]
+    verdicts: Sequence[tuple[str, str, str]]  # where, which, by whom
+    checked: Json  # how much was
+
 
 #: What a citation has from its page as the journal has it.
 PAGE_FIELDS = ("url", "title", "retrieved_at", "text_from", "partial_text", "copy_of")
@@ -61,14 +73,17 @@ def audit_answer(answer: Json, journal: Path | None = None) -> Json:
         return _make_result(NOTHING._replace(failures=failures), is_replayed=False)
     if journal is None and (named := get_path(answer, "run", "journal")):
         journal = Path(str(named))
-    with _report_damage(journal):
+    try:
         evidence = read_evidence(journal)
         if is_check:
-            audited = audit_check(CheckResult.model_validate(answer), evidence)
+            audited = _audit_check(CheckResult.model_validate(answer), evidence)
             replay = replay_journal(answer, journal, build_check_result)
         else:
             audited = _audit(Answer.model_validate(answer), evidence)
             replay = replay_journal(answer, journal)
+    except DAMAGE as error:
+        fault = f"{journal} holds what this program does not write ({type(error).__name__})."
+        raise JournalError(fault, "Name another file.") from None
     if replay:
         known = {where for where, _ in audited.failures}
         audited.failures.extend(find_replay_differences(answer, replay, known))
@@ -109,18 +124,8 @@ def _make_result(audited: Audited, *, is_replayed: bool) -> Json:
     }
 
 
-@contextmanager
-def _report_damage(journal: Path | None) -> Iterator[None]:
-    """Raises JournalError for lines of a shape that this program does not write."""
-    try:
-        yield
-    except DAMAGE as error:
-        fault = f"{journal} holds what this program does not write ({type(error).__name__})."
-        raise JournalError(fault, "Name another file.") from None
-
-
 def _audit(answer: Answer, evidence: JournalEvidence) -> Audited:
-    claims = list(_all_claims(answer))
+    claims = list(_locate_claims(answer))
     verdicts = [(where, claim.verdict, claim.by) for where, claim in claims]
     verdicts += [(f"slots.{name}", slot.verdict, slot.by) for name, slot in answer.slots.items()]
     checked = {
@@ -161,14 +166,12 @@ def _check_citations(answer: Answer, evidence: JournalEvidence) -> Iterator[Fail
             citation.url, pages[0]["text"], citation.start, citation.end
         ):
             yield f"{where}.link", "the link does not open this page at this quote"
-        if pages and citation.place not in [_place_on(page, citation.start) for page in pages]:
+        marks = [to_places(page.get("places", ())) for page in pages]
+        found = [find_place(pages[0]["text"], of_page, citation.start) for of_page in marks]
+        if pages and citation.place not in found:
             yield f"{where}.place", "it is not where the page in the journal has this quote"
         if citation.match == "none":
             yield f"{where}.match", "a quote that is on no page is cited"
-
-
-def _place_on(page: Json, offset: int) -> str:
-    return find_place(page["text"], to_places(page.get("places", ())), offset)
 
 
 def _check_markers(answer: Answer) -> Iterator[Failure]:
@@ -186,9 +189,9 @@ def _check_claims(answer: Answer, evidence: JournalEvidence) -> Iterator[Failure
     text = join_claims(answer.claims)
     if (answer.claims or answer.status == "complete") and text != answer.answer:
         yield "answer", "it is not what its claims say"
-    before = claims_before(_claim_groups(answer).values())
-    for where, claim in _all_claims(answer):
-        cited = _cited_by(claim, answer)
+    before = claims_before(group_claims(answer).values())
+    for where, claim in _locate_claims(answer):
+        cited = _find_cited(claim.citations, answer)
         for n in sorted(set(claim.citations) - {citation.id for citation in cited}):
             yield where, f"{n} is not among the citations"
         assessment = _rule(claim, before[claim.text], answer, evidence)
@@ -207,32 +210,21 @@ def _rule(
 
     The side of a conflict was judged as a sentence of its section.
     """
-    places, told = evidence.quote_places(_cited_by(claim, answer)), evidence.assessments
+    places, told = evidence.quote_places(_find_cited(claim.citations, answer)), evidence.assessments
     sides = {one.text for one in answer.report.conflicts} if answer.report else set()
     as_sentence = told.get(claim.text) if claim.text in sides else None
     return decide_verdict(claim.text, places, told.get(shown_text(claim), as_sentence), before)
 
 
-def _all_claims(answer: Answer) -> Iterator[tuple[str, Claim]]:
+def _locate_claims(answer: Answer) -> Iterator[tuple[str, Claim]]:
     """The claims of an answer and of its report, each with its path."""
-    for path, claims in _claim_groups(answer).items():
+    for path, claims in group_claims(answer).items():
         for i, claim in enumerate(claims):
             yield f"{path}[{i}]", claim
 
 
-def _claim_groups(answer: Answer) -> dict[str, tuple[Claim, ...]]:
-    """The claims of each text, by its path."""
-    report = answer.report
-    groups = {"claims": answer.claims}
-    if report:
-        for i, section in enumerate(report.sections):
-            groups[f"report.sections[{i}].sentences"] = section.sentences
-        groups["report.conflicts"] = report.conflicts
-    return groups
-
-
-def _cited_by(claim: Claim, answer: Answer) -> list[Citation]:
-    return [citation for citation in answer.citations if citation.id in claim.citations]
+def _find_cited(numbers: Sequence[int], answer: Answer) -> list[Citation]:
+    return [citation for citation in answer.citations if citation.id in numbers]
 
 
 def _check_times(answer: Answer) -> Iterator[Failure]:
@@ -276,7 +268,8 @@ def _check_slots(answer: Answer, evidence: JournalEvidence) -> Iterator[Failure]
         for i, alternative in enumerate(slot.alternatives):
             values.append((f".alternatives[{i}]", alternative.value, alternative.citations))
         for path, value, cited in values:
-            if value is not None and not _is_quoted(value, cited, answer):
+            quotes = [(one.quote, one.title) for one in _find_cited(cited, answer)]
+            if value is not None and not any(holds_value(q, value, t) for q, t in quotes):
                 yield f"slots.{name}{path}.value", "it stands in none of its quotes"
         if (slot.verdict, slot.by) != _rule_value(name, slot, answer, evidence):
             yield f"slots.{name}.verdict", f"{slot.verdict} is not what checking it says"
@@ -289,18 +282,10 @@ def _rule_value(
     if slot.value is None:
         return "unchecked", ""
     judged = evidence.assessments.get(value_claim(name, slot.value).text)
-    cited = [citation for citation in answer.citations if citation.id in slot.citations]
+    cited = _find_cited(slot.citations, answer)
     held = [c for c in cited if holds_value(c.quote, slot.value)] or cited
     assessment = decide_value(str(slot.value), evidence.quote_places(held), judged)
     return (UNCHECKED if assessment.verdict in FAILING else assessment)[:2]
-
-
-def _is_quoted(value: Scalar, cited: Sequence[int], answer: Answer) -> bool:
-    return any(
-        holds_value(citation.quote, value, citation.title)
-        for citation in answer.citations
-        if citation.id in cited
-    )
 
 
 def _check_data(answer: Answer, evidence: JournalEvidence) -> Iterator[Failure]:
@@ -311,3 +296,45 @@ def _check_data(answer: Answer, evidence: JournalEvidence) -> Iterator[Failure]:
         values = {name: slot.value for name, slot in answer.slots.items()}
         for path, message in data_differences(answer.data, values, evidence.slots_schema):
             yield f"data.{path}".rstrip("."), message
+
+
+# --- a checked report: every quote, offset and link ----------------------------------------------
+
+
+def _audit_check(result: CheckResult, evidence: JournalEvidence) -> Audited:
+    """The audit of a checked report by the pages of its journal."""
+    claims = [(f"claims[{i}]", claim.verdict, claim.by) for i, claim in enumerate(result.claims)]
+    checked = {
+        "citations": sum(bool(claim.quote) for claim in result.claims),
+        "claims": len(claims),
+        "slots": 0,
+        "pages": sum(source.read for source in result.sources),
+    }
+    return Audited(list(_find_check_failures(result, evidence)), claims, checked)
+
+
+def _find_check_failures(result: CheckResult, evidence: JournalEvidence) -> Iterator[Failure]:
+    """Where a result does not stand on the report and on the pages of the journal."""
+    report = result.report
+    text = report.text if report else ""
+    if report and report.sha256 != hash_text(text, "replace"):
+        yield "report.sha256", "it is not that of the report's text"
+    sources = {source.id: source for source in result.sources}
+    for i, claim in enumerate(result.claims):
+        where = f"claims[{i}]"
+        if not 0 <= claim.start <= claim.end <= len(text):
+            yield where, "its offsets are not in the report"
+        for n in claim.sources:
+            if n not in sources:
+                yield where, f"{n} is not among the sources"
+        if not claim.quote:
+            continue
+        source = sources.get(claim.source or 0)
+        pages = evidence.pages.get(source.page_sha256, []) if source else []
+        start, end = claim.quote_start or 0, claim.quote_end or 0
+        if not source or not pages:
+            yield where, "the journal holds no page of its quote"
+        elif pages[0]["text"][start:end] != claim.quote:
+            yield f"{where}.quote", "the page does not hold this quote at these offsets"
+        elif claim.link != quote_link(source.page_url, pages[0]["text"], start, end):
+            yield f"{where}.link", "the link does not open this page at this quote"

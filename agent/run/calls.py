@@ -19,7 +19,7 @@ from agent.outside.query_guard import QueryGuard
 from agent.outside.rate_limits import RateLimiter
 from agent.outside.recorded_call import CallKind, RecordedCall
 from agent.outside.recording import edited_of, parent_of
-from agent.outside.steering import NarrowedCall, Steering
+from agent.outside.steering import Steering
 from agent.run.costs import (
     PROMPT_FRAME_TOKENS,
     REPLY_TOKENS,
@@ -74,8 +74,8 @@ def compose_calls(
     chain = _make_chain(settings, models, orders, budget, rate_limiter)
     guard = QueryGuard(secrets_of(settings), str(journal.header["topic"]))
     warm_up = spawn(chain.warm)
-    recorded = recorder.record_ask(chain, remember_trials(settings, chain), orders)
-    ask = GuardedAsk(recorded, guard, _preparation(settings, journal, steering))
+    prepare = _preparation(settings, journal, steering, guard)
+    ask = recorder.record_ask(chain, remember_trials(settings, chain), orders, prepare)
 
     def search(query: str) -> SearchResults:
         guard.check(query)
@@ -118,10 +118,11 @@ def remember_trials(settings: Settings, ask: Ask) -> Ask:
 
 
 def _preparation(
-    settings: Settings, journal: Journal, steering: Steering
+    settings: Settings, journal: Journal, steering: Steering, guard: QueryGuard
 ) -> Callable[[Task[Any]], Task[Any]]:
     """What tells each task the day on which its run began, what the user said, how much to think.
 
+    So a resumed or replayed run asks the same. The query guard sees each task before it is asked.
     A run that edits another has the day of that, so that it asks the same. A judge is told no more
     than the claims: what the user wants makes none truer.
     """
@@ -129,6 +130,7 @@ def _preparation(
     today = edited.day if edited else str(journal.header["at"])[:10]
 
     def prepare(task: Task[Any]) -> Task[Any]:
+        guard.watch(task)
         said = () if task.kind == "judge" else steering.said
         told = {"today": today, "thinking": choose_thinking(task, settings), "said": said}
         return task.model_copy(update=told)
@@ -223,46 +225,20 @@ def _cost_of(task: Task[Any], orders: Orders) -> Cost:
     return estimate_cost(orders[task.kind], estimate_task_tokens(task))
 
 
-class GuardedAsk:
-    """The recorded calls of models. The query guard sees each task before it is asked.
+class RecordedAsk(RecordedCall[Task[Any], Reply[Any]]):
+    """The recorded calls of models."""
 
-    `prepare` tells a task what only the run knows, such as the day on which it began, so that a
-    resumed or replayed run asks the same.
-    """
-
-    def __init__(
-        self,
-        recorded: RecordedCall[Task[Any], Reply[Any]],
-        guard: QueryGuard,
-        prepare: Callable[[Task[Any]], Task[Any]],
-    ) -> None:
-        self._recorded = recorded
-        self._guard = guard
-        self._tell = prepare
-
-    def __call__(self, task: Task[AnswerT], /) -> Reply[AnswerT]:
-        """Ask and wait. Raises ModelFailed, or Halt."""
-        return self._recorded(self._prepare(task))
-
-    def start(self, task: Task[AnswerT], /) -> None:
-        """Ask without waiting: who asks the same then gets that answer."""
-        self._recorded.start(self._prepare(task))
-
-    def collect(
-        self, tasks: Sequence[Task[AnswerT]], /
-    ) -> Iterator[Reply[AnswerT] | OutsideError | Halt]:
+    def collect(  # type: ignore[override]  # a halt is an outcome too
+        self, requests: Sequence[Task[Any]]
+    ) -> Iterator[Reply[Any] | OutsideError | Halt]:
         """Ask side by side: outcomes in their order, after a halt those of what has ended."""
-        left = [self._prepare(task) for task in tasks]
+        left = list(requests)
         try:
-            for outcome in self._recorded.collect(tuple(left)):
+            for outcome in super().collect(requests):
                 left.pop(0)
                 yield outcome
         except Halt as halt:
-            yield from (self._recorded.result_if_done(task) or halt for task in left)
-
-    def _prepare(self, task: Task[AnswerT]) -> Task[AnswerT]:
-        self._guard.watch(task)
-        return self._tell(task)
+            yield from (self.result_if_done(task) or halt for task in left)
 
 
 class CallRecorder(NamedTuple):
@@ -275,8 +251,12 @@ class CallRecorder(NamedTuple):
     steering: Steering
 
     def record_ask(
-        self, chain: ModelChain, ask: Ask, orders: Orders
-    ) -> RecordedCall[Task[Any], Reply[Any]]:
+        self,
+        chain: ModelChain,
+        ask: Ask,
+        orders: Orders,
+        prepare: Callable[[Task[Any]], Task[Any]],
+    ) -> RecordedAsk:
         """Recorded calls of models. A resumed run goes on without those that failed."""
         budget = self.budget
         kind = CallKind[Task[Any], Reply[Any]](
@@ -291,10 +271,11 @@ class CallRecorder(NamedTuple):
             check_time=lambda task: budget.check_time(last=task.name in ANSWER_TASKS),
             on_end=lambda task: budget.release(_cost_of(task, orders)),
             on_recall=chain.recall,
+            prepare=prepare,
         )
         # no task is given up for being slow: one that is tried again takes its time
         limits = WaitLimits(ASK_TIMEOUT, ASK_TIMEOUT, self.rate_limit_wait)
-        return RecordedCall(self.journal, kind, limits)
+        return RecordedAsk(self.journal, kind, limits)
 
     def record_source(
         self,
@@ -303,8 +284,11 @@ class CallRecorder(NamedTuple):
         timeout: float,
         on_recall: Callable[[ResponseT], None] = lambda _: None,
         run: str = "",
-    ) -> NarrowedCall[ResponseT]:
+    ) -> RecordedCall[str, ResponseT]:
         """Recorded searches, or reads of pages. `timeout` is in seconds.
+
+        Pages that the user does not want are left out, and not even read. The journal has all that
+        searches found: a run that edits this one may want another thing.
 
         `run`: an earlier run, whose journal is asked: no outside call, it costs time alone. In the
         journal it is another call than that of the same query or page outside.
@@ -323,10 +307,11 @@ class CallRecorder(NamedTuple):
             permit=lambda _: permit(),
             check_time=lambda _: self.budget.check_time(),
             on_recall=on_recall,
+            refuse=(lambda _: None) if is_search else self.steering.refuse,
+            narrow=self.steering.narrow,
         )
         limits = WaitLimits(timeout, self.patience, self.rate_limit_wait)
-        call = RecordedCall(self.journal, kind, limits)
-        return NarrowedCall(call, self.steering, takes_urls=not is_search)
+        return RecordedCall(self.journal, kind, limits)
 
 
 def _encode_task(task: Task[Any]) -> Json:

@@ -180,9 +180,11 @@ def find_statement_changes(old: Sequence[Known], new: Sequence[Known]) -> Iterat
     """
     still, before = _details_of(new), _details_of(old)
     for now in new:
-        gained = _details(str(now.value)) - before
+        kinds = {kind for kind, _ in _details(str(now.value)) - before}
         same = (one for one in old if _is_about_same(str(one.value), str(now.value)))
-        changed = (one for one in same if _gives_way(_details(str(one.value)) - still, gained))
+        changed = (
+            one for one in same if kinds & {kind for kind, _ in _details(str(one.value)) - still}
+        )
         if found := next(changed, None):
             yield Change(str(now.value), found, now)
 
@@ -198,10 +200,6 @@ def _details(text: str) -> set[tuple[str, str]]:
     names = {("name", fold(word)) for name in find_names(text) for word in name.split()}
     numbers = {("number", f"{number:g}") for number in number_values(text)}
     return names | numbers | {("date", day) for day in iso_dates(text)}
-
-
-def _gives_way(lost: set[tuple[str, str]], gained: set[tuple[str, str]]) -> bool:
-    return bool({kind for kind, _ in lost} & {kind for kind, _ in gained})
 
 
 def _is_about_same(one: str, other: str) -> bool:

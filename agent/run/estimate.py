@@ -265,7 +265,7 @@ def estimate(topic: str, settings: Settings) -> Estimate:
         strategy=strategy,
         models=tuple(model.name for model in models),
         calls=_capped_range([load.calls for load in loads], settings.max_calls),
-        tokens=_capped_range(list(map(_total_tokens, made)), settings.max_tokens),
+        tokens=_capped_range([g.input_tokens + g.output_tokens for g in made], settings.max_tokens),
         usd=_estimate_usd(loads, made, settings, first_models),
         seconds=_capped_range(_estimate_seconds(loads), settings.max_seconds),
     )
@@ -320,10 +320,6 @@ def _capped_range(values: Sequence[float], cap: float | None) -> Range:
     least = min(least, most)
     ends = (round(value, 6) for value in (least, min(max(likely, least), most), most))
     return Range(**dict(zip(("min", "likely", "max"), ends, strict=True)))
-
-
-def _total_tokens(generation: Generation) -> int:
-    return generation.input_tokens + generation.output_tokens
 
 
 def _sum_generations(workload: Workload, first: int, prompt: int, reply: int) -> Generation:

@@ -11,17 +11,16 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import ConfigDict, Field, StringConstraints
 
 from agent.errors import JournalError, UsageError
-from agent.outside.input_file import read_bytes
+from agent.outside.input_file import read_model
 from agent.outside.recording import read_header
 from agent.run.begin import journal_path
 from agent.search.run_pages import forget_run
 from agent.settings import Settings, user_folder
 from agent.shell import write_file
 from agent.state import Frozen
-from agent.state.json_data import InvalidJson, parse_json
 from agent.state.sanitizing import sanitize_for_display, sanitize_line
 
 RUN_NAME_PATTERN = "[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
@@ -67,10 +66,8 @@ class KeptRun(TitleAndTags):
 def read_labels(file: Path) -> TitleAndTags:
     """The title and tags of what is in a file; none where they cannot be read."""
     try:
-        return TitleAndTags.model_validate(
-            parse_json(read_bytes(_labels_path(file), MAX_LABELS_BYTES))
-        )
-    except (OSError, InvalidJson, ValidationError):
+        return read_model(_labels_path(file), TitleAndTags, MAX_LABELS_BYTES)
+    except (OSError, ValueError):
         return TitleAndTags()
 
 

@@ -11,30 +11,17 @@ from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
 
+from agent import state
 from agent.answer.phrases import describe_usage
-from agent.state import (
-    Answered,
-    Browsed,
-    Decided,
-    Doubted,
-    Halted,
-    PageRead,
-    Planned,
-    Queried,
-    Reflected,
-    Searched,
-    Started,
-)
 from agent.state.sanitizing import sanitize_for_display
 
 if TYPE_CHECKING:
     from agent.run.loop import Run
-    from agent.state import Event
 
 REFRESHES = 4  # a second
 
 
-def with_progress_line(run: Run) -> Iterator[Event]:
+def with_progress_line(run: Run) -> Iterator[state.Event]:
     """The events of a run; the terminal under standard error shows the line meanwhile."""
     console = Console(stderr=True)
     line = ProgressLine(run)
@@ -62,27 +49,32 @@ class ProgressLine:
         yield self._spinner
 
 
-def describe_phase(event: Event) -> str:  # noqa: C901 - one case an event is clearer than a table
+def describe_phase(event: state.Event) -> str:  # noqa: C901 - one case an event is clearer than a table
     """What a run does after an event, in words; "" where it goes on as before."""
     match event:
-        case Started():
+        case state.Started():
             return "Planning what to search"
-        case Planned():
+        case state.Planned():
             return "Searching"
-        case Queried():
+        case state.Queried():
             return f"Searching: {sanitize_for_display(event.queries[0])}" if event.queries else ""
-        case Searched() | PageRead():
+        case state.Searched() | state.PageRead():
             return "Reading pages"
-        case Decided(action="search_web"):
+        case state.Decided(action="search_web"):
             return "Searching"
-        case Doubted(gaps=gaps) if gaps:
+        case state.Doubted(gaps=gaps) if gaps:
             return "Searching again for what is missing"
-        case Reflected(need_more=True):
+        case state.Reflected(need_more=True):
             return "Searching again for what is missing"
-        case Reflected() | Browsed() | Doubted() | Decided(action="return_answer"):
+        case (
+            state.Reflected()
+            | state.Browsed()
+            | state.Doubted()
+            | state.Decided(action="return_answer")
+        ):
             return "Writing the answer"
-        case Answered():
+        case state.Answered():
             return "Checking each sentence"
-        case Halted():
+        case state.Halted():
             return "Answering from what was read so far"
     return ""

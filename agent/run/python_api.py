@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import AsyncIterator, Callable, Generator
 from concurrent.futures import Future
 from itertools import count
@@ -11,10 +10,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from agent.outside.growing_list import GrowingList
-from agent.outside.steering import clean_said
 from agent.outside.threads import spawn
 from agent.run.begin import research
-from agent.run.loop import Run
+from agent.run.loop import LateRun, Run
 from agent.settings import Settings
 from agent.state import Event
 
@@ -32,19 +30,16 @@ def aresearch(topic: str, settings: Settings | None = None, **overrides: Any) ->
     return AsyncRun(lambda: research(topic, settings, **overrides))
 
 
-class AsyncRun:
+class AsyncRun(LateRun):
     """A run that goes in a thread of its own. Tasks of any event loop may wait for it.
 
     As an asynchronous context manager it stops at the end of the block.
     """
 
     def __init__(self, begin: Callable[[], Run]) -> None:
-        self._begin = begin
-        self._lock = threading.Lock()
+        super().__init__()
+        self._make = begin
         self._events = GrowingList[Event]()
-        self._run: Run | None = None
-        self._is_stopped = False
-        self._said: list[str] = []  # before it began
         self._future: Future[Answer] | None = None
 
     def __await__(self) -> Generator[Any, None, Answer]:
@@ -78,26 +73,6 @@ class AsyncRun:
     ) -> None:
         self.stop()
 
-    def stop(self) -> None:
-        """Gather no more: the run ends within one outside call, with the best answer so far."""
-        with self._lock:
-            self._is_stopped = True
-            run = self._run
-        if run:
-            run.stop()
-
-    def say(self, text: str) -> None:
-        """Give an instruction for what is planned next; a run that has not begun begins with it.
-
-        Raises UsageError and JournalError as `Run.say`.
-        """
-        with self._lock:
-            run = self._run
-            if run is None:
-                self._said.append(clean_said(text))
-        if run:
-            run.say(text)
-
     def answer(self) -> Answer:
         """Wait for the answer, in any thread but that of an event loop. Raises as `research`."""
         return self._start().result()
@@ -117,14 +92,8 @@ class AsyncRun:
         return future
 
     def _run_to_end(self) -> Answer:
-        run = self._begin()
-        with self._lock:
-            self._run = run
-            is_stopped, said = self._is_stopped, self._said
-        for text in said:
-            run.say(text)
-        if is_stopped:
-            run.stop()
+        run = self._make()
+        self.begin(run)
         for event in run:
             self._events.append(event)
         return run.answer()

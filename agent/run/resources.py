@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from typing import TYPE_CHECKING, NamedTuple
 
 from agent.errors import UsageError
@@ -37,7 +38,7 @@ def share_resources(settings: Settings, limits: RateLimits | None = None) -> Sha
     with which no run could be made.
     """
     limits = limits or open_rate_limits(settings)
-    models = [SharedModel(model) for model in make_models(settings)]
+    models = list(map(_share, make_models(settings)))
     needs_corpus = settings.offline or settings.corpus is not None
     corpus = open_corpus(settings) if needs_corpus else None
     open_sources(settings, corpus=corpus).close()  # raises now for an unknown search provider
@@ -47,18 +48,11 @@ def share_resources(settings: Settings, limits: RateLimits | None = None) -> Sha
     return SharedResources(limits, models, corpus)
 
 
-class SharedModel:
-    """A model that many runs share: the end of one run does not close it."""
-
-    def __init__(self, model: Model) -> None:
-        self.provider, self.name = model.provider, model.name
-        self.generate, self.probe = model.generate, model.probe
-        self.cost_usd, self.warm = model.cost_usd, model.warm
-        self.thinks = getattr(model, "thinks", False)
-        self.streams = getattr(model, "streams", False)
-
-    def close(self) -> None:
-        """Do nothing: other runs use the model."""
+def _share(model: Model) -> Model:
+    """The same model, which the end of one run does not close: other runs use it."""
+    shared = copy(model)
+    shared.close = lambda: None  # type: ignore[method-assign]
+    return shared
 
 
 def open_rate_limits(settings: Settings) -> RateLimits:

@@ -73,6 +73,16 @@ def _do_nothing() -> None:
     pass
 
 
+def _in_turn(*actions: Callable[[], None]) -> Callable[[], None]:
+    """All of these, one after the other."""
+
+    def act() -> None:
+        for action in actions:
+            action()
+
+    return act
+
+
 #: For a replay, which takes every result from its journal.
 NO_SOURCES = Sources(_refuse_call, _refuse_call, _do_nothing, _do_nothing, tuple)
 
@@ -101,12 +111,7 @@ def open_sources(
     end = _do_nothing if corpus else opened.close
     if is_web:
         web = _open_web(settings, rate_limiter, opened)
-
-        def close() -> None:
-            web.close()
-            end()
-
-        return web._replace(close=close)
+        return web._replace(close=_in_turn(web.close, end))
     # of the demo's folder, which is ours, nobody wants to hear what else lies in it
     warnings = _corpus_warnings(opened) if settings.corpus else tuple[str, ...]
     return _corpus_sources(opened, warnings, end)
@@ -224,11 +229,7 @@ def _offline_sources(runs: RunPages, corpus: Corpus | None, *, is_ours: bool) ->
     """What earlier runs read, then a corpus if there is one. Nothing leaves the machine."""
     from agent.search import SearchChain
 
-    def close() -> None:
-        runs.close()
-        if corpus and is_ours:
-            corpus.close()
-
+    close = _in_turn(runs.close, corpus.close) if corpus and is_ours else runs.close
     search = _with_time(SearchChain([runs, corpus] if corpus else [runs]))
     read = corpus.read if corpus else runs.read
     return _with_run_pages(runs, Sources(search, read, _do_nothing, close, tuple))
@@ -266,16 +267,11 @@ def _open_web(
     web = _with_registries(settings, web)
     read = _read_first(corpus.read, web) if corpus else web
     warnings = _corpus_warnings(corpus) if corpus else tuple[str, ...]
-
-    def close() -> None:
-        reader.close()
-        chain.close()
-
     sources = Sources(
         _with_time(lambda query: given.keep(chain(query))),
         read,
         reader.warm,
-        close,
+        _in_turn(reader.close, chain.close),
         warnings,
         chain.limit_spending,
         chain.count_earlier,
@@ -419,19 +415,11 @@ def _with_cache(settings: Settings, web: Sources, *, searches: bool) -> Sources:
 
     folder = (settings.cache_dir or user_folder("cache")) / "web"
     cache = open_cache(settings.cache_url.get_secret_value(), folder, settings.cache_ttl)
-
-    def warm() -> None:
-        web.warm()
-        cache.warm()
-
-    def close() -> None:
-        web.close()
-        cache.close()
-
     search = cache.wrap_search(web.search, **_search_key_fields(settings))
     search = search if searches else web.search
     read = cache.wrap_read(web.read, **_read_key_fields(settings))
     warnings = lambda: (*web.warnings(), cache.problem)  # noqa: E731
+    warm, close = _in_turn(web.warm, cache.warm), _in_turn(web.close, cache.close)
     return web._replace(search=search, read=read, warm=warm, close=close, warnings=warnings)
 
 

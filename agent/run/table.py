@@ -18,11 +18,11 @@ from agent.answer import Answer
 from agent.answer.table import Column, ColumnType, TableAnswer, TableRow, build_row, merge_rows
 from agent.errors import AgentError, UsageError
 from agent.evidence.lists import find_items, find_rows
-from agent.outside.budget import CallUsage, Caps
+from agent.outside.budget import CallUsage, Caps, sum_usages
 from agent.outside.input_file import decode_lines
 from agent.run.batch.batch import Batch, Engine
-from agent.run.batch.output import OutputFile, sum_usages
-from agent.run.batch.topic import Topic
+from agent.run.batch.output import OutputFile
+from agent.run.batch.topics import DELIMITERS, Topic
 from agent.run.begin import research
 from agent.run.loop import Run
 from agent.settings import Settings
@@ -34,7 +34,6 @@ from agent.state.json_data import Json
 MAX_ROWS = 1000
 MAX_NAME = 200  # characters: the name of a row is the id of its topic
 ROW = "row"  # the slot of the run that finds the rows
-DELIMITERS = {".csv": ",", ".tsv": "\t"}
 PLAIN_HEADS = ("name", "names", "topic", "title", "id")  # they say nothing of what the rows are
 COLUMNS_REMEDY = "Say name or name:type, with commas: capital,population:integer,joined:date."
 

@@ -9,18 +9,17 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from agent.errors import JournalError
 from agent.outside.file_lock import hold_lock
-from agent.outside.input_file import read_bytes
+from agent.outside.input_file import read_model
 from agent.run.begin import journal_path
 from agent.run.changes import Known
 from agent.run.library import LABELS_END, delete_with_labels
 from agent.settings import Settings
 from agent.shell import write_file
 from agent.state import Frozen, Scalar
-from agent.state.json_data import InvalidJson, parse_json
 
 MAX_BYTES = 20_000_000  # of a watch's file
 MAX_POINTS = 1000  # of a slot's history, the newest
@@ -105,10 +104,10 @@ class WatchFiles:
         """A watch; None if there is none. Raises JournalError for a file that is no watch's."""
         path = self.path(name)
         try:
-            return WatchState.model_validate(parse_json(read_bytes(path, MAX_BYTES)))
+            return read_model(path, WatchState, MAX_BYTES)
         except FileNotFoundError:
             return None
-        except (OSError, InvalidJson, ValidationError) as error:
+        except (OSError, ValueError) as error:
             fault = f"{path} cannot be used ({type(error).__name__})."
             raise JournalError(fault, "Move it away: the watch then begins anew.") from None
 

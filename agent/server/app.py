@@ -23,7 +23,7 @@ from agent.answer.check import CheckResult
 from agent.answer.phrases import STANDING_LABELS, VERDICT_LABELS
 from agent.answer.shown import LONG_PARAGRAPH
 from agent.answer.shown_check import STATUSES, VERDICTS
-from agent.errors import AgentError, Busy, UsageError
+from agent.errors import AgentError, Busy
 from agent.outside.recording import LONGEST_SAID
 from agent.run.export import write_export
 from agent.run.library import NO_SUCH_RUN, RUN_NAME_PATTERN, NewTitleAndTags, write_labels
@@ -106,10 +106,7 @@ class Backend:
 
     async def find(self, name: str) -> LiveRun:
         """The run of a name, of this process or an earlier one. Raises HTTPException 404."""
-        live = await run_in_threadpool(self.runs.find, name)
-        if live is None:
-            raise HTTPException(404, NO_SUCH_RUN)
-        return live
+        return responses.require(await run_in_threadpool(self.runs.find, name), NO_SUCH_RUN)
 
 
 def make_server(host: str, configure: Configure) -> tuple[AccessGuard, Runs]:
@@ -168,9 +165,7 @@ def _add_ui_routes(app: FastAPI) -> None:
     @app.get("/ui/{name}", include_in_schema=False)
     def ui_file(name: str) -> Response:
         files = {file.name: file for file in UI_FOLDER.iterdir() if file.suffix in UI_SUFFIXES}
-        if name not in files:
-            raise HTTPException(404, "There is no such file.")
-        return FileResponse(files[name])
+        return FileResponse(responses.require(files.get(name), "There is no such file."))
 
 
 def _add_status_routes(app: FastAPI, backend: Backend) -> None:
@@ -327,9 +322,7 @@ def _add_library_routes(app: FastAPI, backend: Backend) -> None:
     @app.get("/api/runs/{name}/export", responses={**RUN_REFUSALS, **ARCHIVE})
     def export(name: RunName) -> Response:
         """A run as one file, which `research-agent audit` checks on another machine."""
-        journal = backend.runs.library.find(name)
-        if journal is None:
-            raise HTTPException(404, NO_SUCH_RUN)
+        journal = responses.require(backend.runs.library.find(name), NO_SUCH_RUN)
         headers = {"Content-Disposition": f'attachment; filename="{name}.zip"'}
         return Response(write_export(journal), headers=headers, media_type="application/zip")
 
@@ -337,18 +330,11 @@ def _add_library_routes(app: FastAPI, backend: Backend) -> None:
     async def label(name: RunName, labels: NewTitleAndTags) -> RunSummary:
         """Give a run a title and tags."""
         live = await backend.find(name)
-        journal = backend.runs.library.find(name)
-        if journal is None:
-            raise HTTPException(404, NO_SUCH_RUN)
+        journal = responses.require(backend.runs.library.find(name), NO_SUCH_RUN)
         await run_in_threadpool(write_labels, journal, labels)
         return backend.runs.label(live.summary)
 
     @app.delete("/api/runs/{name}", status_code=204, responses=DELETION_REFUSALS)
     def delete(name: RunName) -> None:
         """Delete a run that has ended, with its journal."""
-        try:
-            is_deleted = backend.runs.delete(name)
-        except UsageError as error:
-            raise HTTPException(409, error.message) from None
-        if not is_deleted:
-            raise HTTPException(404, NO_SUCH_RUN)
+        responses.delete_named(backend.runs.delete, name, NO_SUCH_RUN)

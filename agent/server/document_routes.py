@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 from agent.errors import Busy
 from agent.search.documents import MAX_BYTES
 from agent.server.openapi import DOCUMENT_FORM, DOCUMENT_REFUSALS, RUN_REFUSALS
+from agent.server.responses import delete_named
 from agent.serving.documents import StoredDocument
 
 if TYPE_CHECKING:
@@ -51,5 +52,4 @@ def add_document_routes(app: FastAPI, backend: Backend) -> None:
     )
     def delete_document(name: Annotated[str, PathParameter(max_length=100)]) -> None:
         """Delete a document, and the indexes of it."""
-        if not backend.runs.documents.delete(name):
-            raise HTTPException(404, "There is no such document.")
+        delete_named(backend.runs.documents.delete, name, "There is no such document.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -11,13 +11,13 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from agent.answer import Answer, build_error_answer
+from agent.answer.bibliography import read_style
 from agent.answer.check import build_check_result
 from agent.answer.check_fix import fix_report
 from agent.answer.check_page import write_check_page
 from agent.answer.formats import to_check_docx, to_markdown, write_answer
 from agent.answer.printed import print_html, require_browser
 from agent.answer.shown_check import describe_found, summarize
-from agent.answer.styled import read_style
 from agent.errors import AgentError, JournalError, NotConfigured, UsageError
 from agent.server.openapi import EMPTY_QUESTION
 from agent.serving.faults import OPENAI_PREFIX, fault_body, fault_status
@@ -26,6 +26,7 @@ from agent.settings import Settings
 from agent.shell import FORMATS, FormatName, require_format
 
 RETRY_AFTER = "5"  # seconds
+T = TypeVar("T")
 
 
 def result_body(answer: Answer) -> dict[str, Any]:
@@ -96,6 +97,22 @@ def _write_check(answer: Answer, form: FormatName, printer: str) -> str | bytes 
         case "docx":
             return to_check_docx(check, None)
     return None
+
+
+def require(found: T | None, missing: str) -> T:
+    """What was found. Raises HTTPException 404 with the text of what is missing."""
+    if found is None:
+        raise HTTPException(404, missing)
+    return found
+
+
+def delete_named(delete: Callable[[str], bool], name: str, missing: str) -> None:
+    """Delete what has a name. Raises HTTPException: 404, and 409 for what has not ended."""
+    try:
+        is_deleted = delete(name)
+    except UsageError as error:
+        raise HTTPException(409, error.message) from None
+    require(is_deleted or None, missing)
 
 
 # --- handlers of exceptions -----------------------------------------------------------------------

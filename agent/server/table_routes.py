@@ -10,9 +10,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from agent.answer.table_formats import FORMATS
-from agent.errors import UsageError
 from agent.run.library import NewTitleAndTags, write_labels
 from agent.server.openapi import NOTHING_MORE, STREAM, TABLE_REFUSALS
+from agent.server.responses import delete_named, require
 from agent.server.stream import EventStream
 from agent.serving.request import TableRequest
 from agent.serving.tables import TABLE_NAME_PATTERN, TableDetail, Tables, TableSummary
@@ -40,10 +40,7 @@ def add_table_routes(app: FastAPI, backend: Backend) -> None:
 
 def _require(tables: Tables, name: str) -> TableDetail:
     """A table. Raises HTTPException 404."""
-    found = tables.find(name)
-    if found is None:
-        raise HTTPException(404, NO_SUCH_TABLE)
-    return found
+    return require(tables.find(name), NO_SUCH_TABLE)
 
 
 def _add_filling_routes(app: FastAPI, backend: Backend) -> None:
@@ -111,9 +108,4 @@ def _add_kept_routes(app: FastAPI, tables: Tables) -> None:
     @app.delete("/api/tables/{name}", status_code=204, responses=TABLE_REFUSALS)
     def delete_table(name: TableName) -> None:
         """Delete a table that is not being filled. Its runs stay."""
-        try:
-            is_deleted = tables.delete(name)
-        except UsageError as error:
-            raise HTTPException(409, error.message) from None
-        if not is_deleted:
-            raise HTTPException(404, NO_SUCH_TABLE)
+        delete_named(tables.delete, name, NO_SUCH_TABLE)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 from fastapi import FastAPI
 from fastapi import Path as PathParameter
-from starlette.exceptions import HTTPException
 
 from agent.run.library import NewTitleAndTags, read_labels, write_labels
 from agent.run.watches import WatchFiles, WatchState
 from agent.server.body import WatchDetail, WatchSummary
 from agent.server.openapi import WATCH_REFUSALS
+from agent.server.responses import delete_named, require
 
 if TYPE_CHECKING:
     from agent.server.app import Backend
@@ -39,9 +39,7 @@ def add_watch_routes(app: FastAPI, backend: Backend) -> None:
     @app.get("/api/watches/{name}", responses=WATCH_REFUSALS)
     def watch(name: WatchName) -> WatchDetail:
         """A watch, with the history of each slot and its sources."""
-        state = files.read(name)
-        if state is None:
-            raise HTTPException(404, NO_SUCH_WATCH)
+        state = require(files.read(name), NO_SUCH_WATCH)
         told = add_title(state)
         runs = [one.model_copy(update={"run": Path(one.run).stem}) for one in state.told]
         return WatchDetail(**{n: told[n] for n in WatchDetail.model_fields} | {"told": runs})
@@ -55,5 +53,4 @@ def add_watch_routes(app: FastAPI, backend: Backend) -> None:
     @app.delete("/api/watches/{name}", status_code=204, responses=WATCH_REFUSALS)
     def delete_watch(name: WatchName) -> None:
         """Forget a watch. Where it goes on, its next run tells the state anew."""
-        if not files.delete(name):
-            raise HTTPException(404, NO_SUCH_WATCH)
+        delete_named(files.delete, name, NO_SUCH_WATCH)

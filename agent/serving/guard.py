@@ -51,6 +51,8 @@ SECURITY_HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
+#: That need no token: the page, which asks for the token, and the probes.
+OPEN_PATHS = ("/", "/api/health", "/api/status")
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 log = logging.getLogger("agent.server")
 
@@ -77,7 +79,8 @@ class AccessGuard:
         method, headers, started = scope["method"], Headers(scope=scope), time.monotonic()
         if method == "HEAD":  # probes send it; uvicorn leaves the body out
             scope = {**scope, "method": "GET"}
-        request_id = _choose_request_id(headers.get("x-request-id", ""))
+        told = headers.get("x-request-id", "")
+        request_id = told if REQUEST_ID.fullmatch(told) else uuid.uuid4().hex
         scope.setdefault("state", {})["request_id"] = request_id
         status = 0
 
@@ -106,7 +109,8 @@ class AccessGuard:
             return refuse(421, "This server is not asked by this name. Name it in API_HOSTS.")
         if origin is not None and origin.partition("://")[2] != headers.get("host"):
             return refuse(403, "Pages of other sites may not ask.")
-        if not self._is_open(path) and not self._has_token(headers):
+        is_open = path in OPEN_PATHS or path.startswith("/ui/")
+        if not is_open and not self._has_token(headers):
             challenge = {"WWW-Authenticate": "Bearer"}
             return refuse(401, "A token is needed: Authorization: Bearer ...", challenge)
         max_body = self._max_body_of(path)
@@ -122,10 +126,6 @@ class AccessGuard:
         if self._policy.hosts:
             return host in self._policy.hosts
         return bool(host) or not headers.get("host")
-
-    def _is_open(self, path: str) -> bool:
-        """Whether a path needs no token: the page, which asks for the token, and the probes."""
-        return path in ("/", "/api/health", "/api/status") or path.startswith("/ui/")
 
     def _has_token(self, headers: Headers) -> bool:
         scheme, _, token = headers.get("authorization", "").partition(" ")
@@ -186,11 +186,6 @@ def _refusal_response(
     path: str, status: int, detail: str, headers: Mapping[str, str] | None = None
 ) -> ASGIApp:
     return JSONResponse(fault_body(path, status, detail), status, headers)
-
-
-def _choose_request_id(header: str) -> str:
-    """The client's name for its request where it is usable, else a new one."""
-    return header if REQUEST_ID.fullmatch(header) else uuid.uuid4().hex
 
 
 def _host_name(host: str) -> str:

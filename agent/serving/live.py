@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from agent.answer.addresses import CorpusAddresses
 from agent.answer.event_format import FrameType, to_frames
 from agent.answer.formats import to_markdown
-from agent.errors import AgentError, JournalError, UsageError, format_error
+from agent.errors import JournalError, as_agent_error, format_error
 from agent.outside.growing_list import GrowingList
-from agent.outside.recording import MAX_SAID
-from agent.outside.steering import clean_said
 from agent.outside.turns import TURNS
 from agent.run import Run, research
 from agent.run.library import KeptRun
+from agent.run.loop import LateRun
 from agent.serving.activity import Activity, describe_activity
 from agent.settings import Settings
 
@@ -129,8 +128,7 @@ class LiveRun(Live):
         self._activity: Activity | None = None  # of a run that has ended
         self._summary = summary
         self._settings = settings
-        self._run: Run | None = None
-        self._said: list[str] = []  # before it began
+        self._late = LateRun()
 
     @property
     def summary(self) -> RunSummary:
@@ -146,16 +144,14 @@ class LiveRun(Live):
         """The usage and the slots so far; after the run those of its answer."""
         from agent.answer import Usage
 
-        with self._lock:
-            run = self._run
+        run = self._late.run
         if self.answer:
             return self.answer.usage, self.answer.slots
         return (run.usage(), run.slots()) if run else (Usage(), {})
 
     def activity(self) -> Activity:
         """What the run looked for and read so far."""
-        with self._lock:
-            run = self._run
+        run = self._late.run
         if self._activity or not run:
             return self._activity or Activity()
         return describe_activity(run.research, run.corpus)
@@ -174,12 +170,7 @@ class LiveRun(Live):
         """Run to the end. Raises AgentError if it cannot begin."""
         started = time.monotonic()
         run = research(self._summary.question, self._settings)
-        with self._lock:
-            self._run = run
-            for text in self._said:
-                run.say(text)
-        if self.cancelled:
-            run.stop()
+        self._late.begin(run)
         with TURNS.take():
             self._follow_events(run, started)
             answer = run.answer()
@@ -202,7 +193,7 @@ class LiveRun(Live):
 
         text = to_json(answer, compact=True).strip()
         self.answer = answer
-        self._run = None  # frees its pages
+        self._late = LateRun()  # frees its pages
         if answer.error:
             self._append_frame("error", format_error(answer.error.message, answer.error.remedy))
         else:
@@ -215,28 +206,17 @@ class LiveRun(Live):
         """Finish with an error. Any exception but an AgentError is an internal error."""
         from agent.answer import build_error_answer
 
-        if not isinstance(error, AgentError):
-            error = AgentError(f"Internal error: {type(error).__name__}", "Please report this.")
         if not self.frames:
             self._append_frame("start", self._summary.question)  # always the first frame
-        self.finish(build_error_answer(self._summary.question, error))
+        self.finish(build_error_answer(self._summary.question, as_agent_error(error)))
 
     def stop(self) -> None:
         """Make no more outside calls: the run ends within one, with the best answer so far."""
         super().stop()
-        with self._lock:
-            run = self._run
-        if run:
-            run.stop()
+        self._late.stop()
 
     def say(self, text: str) -> None:
         """Give an instruction for what is planned next. Raises UsageError; JournalError: ended."""
-        with self._lock:
-            if self.answer or self._summary.state == "past":
-                raise JournalError("The run has ended.", "Ask again with `edit` and its id.")
-            if self._run:
-                self._run.say(text)
-            elif len(self._said) < MAX_SAID:
-                self._said.append(clean_said(text))
-            else:
-                raise UsageError("The run takes no more before it begins.", "Say it later.")
+        if self.answer or self._summary.state == "past":
+            raise JournalError("The run has ended.", "Ask again with `edit` and its id.")
+        self._late.say(text)

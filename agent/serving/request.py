@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64decode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, StringConstraints, create_model
@@ -52,6 +52,7 @@ def make_configure(load: Callable[..., Settings], options: Mapping[str, Any]) ->
     return lambda request: load(**{**options, **request})
 
 
+RunId = Annotated[str, StringConstraints(pattern=f"^{RUN_NAME_PATTERN}$")]
 DOCUMENT_URI = "research://documents/"  # and its id: a document as a resource of MCP
 DocumentId = Annotated[
     str, StringConstraints(pattern=rf"^(?:{DOCUMENT_URI})?[A-Za-z0-9_-]{{10,100}}$")
@@ -84,10 +85,10 @@ class ResearchRequest(RunRequest):
             strip_whitespace=True, min_length=SHORTEST_TOPIC, max_length=MAX_TOPIC_CHARACTERS
         ),
     ]
-    follow: Annotated[str, StringConstraints(pattern=f"^{RUN_NAME_PATTERN}$")] | None = Field(
+    follow: RunId | None = Field(
         default=None, description="the id of a run that this question follows"
     )
-    edit: Annotated[str, StringConstraints(pattern=f"^{RUN_NAME_PATTERN}$")] | None = Field(
+    edit: RunId | None = Field(
         default=None, description="the id of a run that is run again with the changes given here"
     )
     documents: tuple[DocumentId, ...] | None = Field(
@@ -164,26 +165,26 @@ def _request_field(name: str) -> Any:
     return (bounded | None, Field(default=None, max_length=longest))
 
 
+def _add_settings(base: type[RunRequest], fields: Iterable[str], name: str, doc: str) -> Any:
+    """A kind of request that has these settings too."""
+    own = {field: _request_field(field) for field in fields}
+    return create_model(name, __base__=base, __doc__=doc, **own)
+
+
 if TYPE_CHECKING:
     Question = ResearchRequest
     CheckRequest = ReportRequest
     TableRequest = RowsRequest
 else:
-    TableRequest = create_model(
-        "TableRequest",
-        __base__=RowsRequest,
-        __doc__="A table to be filled, and how far to go for it: caps are those of the whole.",
-        **{name: _request_field(name) for name in TABLE_FIELDS},
+    TableRequest = _add_settings(
+        RowsRequest,
+        TABLE_FIELDS,
+        name="TableRequest",
+        doc="A table to be filled, and how far to go for it: caps are those of the whole.",
     )
-    CheckRequest = create_model(
-        "CheckRequest",
-        __base__=ReportRequest,
-        __doc__="A report, and how far to go to check it.",
-        **{name: _request_field(name) for name in CHECK_FIELDS},
+    CheckRequest = _add_settings(
+        ReportRequest, CHECK_FIELDS, "CheckRequest", "A report, and how far to go to check it."
     )
-    Question = create_model(
-        "Question",
-        __base__=ResearchRequest,
-        __doc__="A question, and how far to go for it.",
-        **{name: _request_field(name) for name in REQUEST_FIELDS},
+    Question = _add_settings(
+        ResearchRequest, REQUEST_FIELDS, "Question", "A question, and how far to go for it."
     )

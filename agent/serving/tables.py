@@ -12,13 +12,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import Literal
 
-from pydantic import ValidationError
-
 from agent.answer.table import Column, TableAnswer, TableRow
-from agent.errors import AgentError, Busy, UsageError, format_error
+from agent.errors import AgentError, Busy, UsageError, as_agent_error, format_error
 from agent.outside import spawn
 from agent.outside.budget import Caps
-from agent.outside.input_file import read_bytes
+from agent.outside.input_file import read_model
 from agent.run.batch.batch import Batch, Progress
 from agent.run.batch.local import LocalEngine
 from agent.run.batch.output import OutputFile
@@ -39,7 +37,6 @@ from agent.serving.request import CAPPED_FIELDS, RowsRequest
 from agent.settings import Settings
 from agent.shell import write_file
 from agent.state.clock import utc_now
-from agent.state.json_data import InvalidJson, parse_json
 
 MAX_RUNNING = 2  # tables at once: each has as many runs at once as the server has
 MAX_LISTED = 200
@@ -106,10 +103,8 @@ class LiveTable(Live):
         try:
             with closing(OutputFile(self._file.with_suffix(".jsonl"))) as output:
                 self._fill(output)
-        except AgentError as error:
-            self._fail(error)
         except Exception as error:  # it is told, not lost with the thread
-            self._fail(AgentError(f"Internal error: {type(error).__name__}", "Please report this."))
+            self._fail(as_agent_error(error))
         self._keep()
         self._append_frame("end", self.detail.state)
 
@@ -221,9 +216,9 @@ class Tables:
         if kept is None:
             return None
         try:
-            read = parse_json(read_bytes(_table_file(self.path(name)), MAX_BYTES))
-            return kept.model_copy(update={"table": TableAnswer.model_validate(read)})
-        except (OSError, InvalidJson, ValidationError):
+            table = read_model(_table_file(self.path(name)), TableAnswer, MAX_BYTES)
+            return kept.model_copy(update={"table": table})
+        except (OSError, ValueError):
             return kept
 
     def list_newest(self) -> list[TableSummary]:
@@ -238,8 +233,8 @@ class Tables:
         if live := self.live(file.stem):
             return live.snapshot()
         try:
-            kept = TableDetail.model_validate(parse_json(read_bytes(file, MAX_BYTES)))
-        except (OSError, InvalidJson, ValidationError):
+            kept = read_model(file, TableDetail, MAX_BYTES)
+        except (OSError, ValueError):
             return None
         state = "stopped" if kept.state == "running" else kept.state
         return kept.model_copy(update={"state": state, **dict(read_labels(file))})

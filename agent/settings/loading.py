@@ -31,7 +31,8 @@ def parse_settings(environment: Mapping[str, str], **overrides: Any) -> Settings
     values: dict[str, Any] = {}
     for name, field in ENVIRONMENT.items():
         if text := environment.get(name, "").strip():
-            values[field] = split_list(text) if _is_list(field) else text
+            is_list = "tuple" in str(Settings.model_fields[field].annotation)
+            values[field] = split_list(text) if is_list else text
     values |= {field: value for field, value in overrides.items() if value is not None}
     try:
         return Settings.model_validate(values)
@@ -96,10 +97,6 @@ def export_to_libraries(variables: Mapping[str, Variable]) -> None:
     for name, variable in variables.items():
         if name in LIBRARY_VARIABLES and variable.origin != "shell":
             os.environ[name] = variable.value
-
-
-def _is_list(field: str) -> bool:
-    return "tuple" in str(Settings.model_fields[field].annotation)
 
 
 def _names_of(field: str) -> str:

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from agent.errors import NotConfigured
-from agent.settings.env_file import user_file
 from agent.settings.fields import KEY_ENDINGS, KNOWN_VARIABLES, Settings, key_field
-from agent.settings.variables import Variable
+from agent.settings.variables import Variable, user_file
 
 #: What the author of `.env` would gain, and by which settings: see `RISKS`.
 _GAINS = {
@@ -92,14 +91,9 @@ def _is_harmless(field: str, settings: Settings, folder: Path) -> bool:
     if field not in Settings.model_fields:
         return False
     value = getattr(settings, field)
-    if isinstance(value, Path):
-        return _is_inside(value, folder)
+    if isinstance(value, Path):  # symbolic links resolved
+        return Path(os.path.realpath(folder / value)).is_relative_to(os.path.realpath(folder))
     return bool(value == Settings.model_fields[field].default)
-
-
-def _is_inside(path: Path, folder: Path) -> bool:
-    """Whether a path leads into a folder, symbolic links resolved."""
-    return Path(os.path.realpath(folder / path)).is_relative_to(os.path.realpath(folder))
 
 
 def build_refusal(risks: list[str], keys: list[str]) -> NotConfigured:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import logging
+import os
+import re
+import stat
 from collections.abc import Mapping
 from difflib import get_close_matches
 from functools import cache
+from io import StringIO
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from platformdirs import PlatformDirs
 from pydantic import SecretStr
 
 from agent.errors import UsageError
-from agent.settings.env_file import is_open_to_others, read_env_file, user_file
+from agent.outside.input_file import read_bytes
 from agent.settings.fields import (
     KNOWN_VARIABLES,
     LAST_NAMES,
@@ -84,3 +89,83 @@ def is_secret(name: str) -> bool:
 @cache
 def warn_once(text: str) -> None:
     logging.getLogger(__name__).warning(text)
+
+
+# --- files of variables: the user's own, and `.env` of a folder ----------------------------------
+
+
+MAX_FILE = 65_536  # bytes of a file of variables
+MAX_LINE = 4096  # characters; a longer line is left out: python-dotenv needs quadratic time for it
+
+
+def user_file() -> Path:
+    """The user's own file of variables, whether it exists or not."""
+    file = PlatformDirs("research-agent", appauthor=False).user_config_path / "env"
+    return file if file.is_absolute() else Path(os.devnull)  # without a home it is in the folder
+
+
+def read_env_file(file: Path) -> dict[str, str]:
+    """The variables of a file as they stand there, without empty ones; none if there is no file.
+
+    A directory is no file: virtual environments are named `.env` too. Raises UsageError, caused by
+    the fault, for what is not a regular file of UTF-8 text, too large, or cannot be read.
+    """
+    try:
+        text = _read_text(file)
+    except (OSError, ValueError) as error:
+        fault = getattr(error, "strerror", None) or error
+        remedy = f"Write it as UTF-8 text of at most {MAX_FILE:,} bytes."
+        raise UsageError(f"{file} cannot be read: {fault}.", remedy) from error
+    from dotenv import dotenv_values
+
+    lines = (line for line in re.split(r"\r\n|\r|\n", text) if len(line) <= MAX_LINE)
+    values = dotenv_values(stream=StringIO("\n".join(lines)), interpolate=False)
+    return {name: value for name, value in values.items() if value}
+
+
+def is_env_file(path: Path) -> bool:
+    """Whether there is something at a path that can be seen, and is no directory."""
+    mode = _read_mode(path)
+    return bool(mode) and not stat.S_ISDIR(mode) and path != Path(os.devnull)
+
+
+def is_open_to_others(file: Path) -> bool:
+    """Whether users other than its owner can read or change a file."""
+    mode = _read_mode(file)
+    return os.name == "posix" and stat.S_ISREG(mode) and bool(mode & 0o077)
+
+
+def _read_text(file: Path) -> str:
+    """The text of a regular file, "" where there is none. Raises OSError, ValueError."""
+    if not is_env_file(file):
+        return ""
+    data = read_bytes(file, MAX_FILE)
+    if b"\0" in data:
+        raise ValueError("it is not text")
+    return data.decode("utf-8-sig")
+
+
+def _read_mode(file: Path) -> int:
+    """Type and permissions of a file; 0 where there is none, or none that can be seen."""
+    try:
+        return file.stat().st_mode
+    except (OSError, ValueError):
+        return 0
+
+
+# --- folders of the system, where no setting names others ----------------------------------------
+
+
+def system_environment() -> dict[str, str]:
+    """The variables without which no process starts: on Windows where the system is, else none."""
+    names = ("SYSTEMROOT",) if os.name == "nt" else ()
+    return {name: os.environ[name] for name in names if name in os.environ}
+
+
+def user_folder(kind: Literal["data", "cache"]) -> Path:
+    """The user's folder for journals (`data`) or for indexes and caches (`cache`).
+
+    It is the default of `runs_dir` and `cache_dir`.
+    """
+    folders = PlatformDirs("llm-research-agent", appauthor=False)
+    return folders.user_cache_path if kind == "cache" else folders.user_data_path

@@ -1,6 +1,5 @@
 """What the commands share: options, streams, files, and how a process ends."""
 
-from agent.shell.files import *
 from agent.shell.formats import *
 from agent.shell.options import *
 from agent.shell.process import *

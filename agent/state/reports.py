@@ -11,6 +11,9 @@ from agent.state.values import Calculation, Difference, Frozen, Quote
 MAX_REPORT_CHARS = 400_000
 MAX_SENTENCES = 2000
 MAX_CITED = 500  # sources of a report
+#: Why a source was not read.
+NO_ADDRESS = "the report gives no address of it"
+NOT_READ = "it was not read: the run ended before"
 
 ReportForm = Literal[
     "markdown",

@@ -7,7 +7,6 @@ other strategy needs: a run is on its way sooner without the steps of the others
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from agent.errors import UsageError
 from agent.outside import Outside
@@ -22,9 +21,6 @@ from agent.steps.verify import Verify
 from agent.steps.web_search import WebSearchTool
 from agent.strategies import Strategy
 from agent.strategies.slots import SlotsStrategy
-
-if TYPE_CHECKING:
-    from agent.strategies.report.plan import PlanReport
 
 #: Words. A longer answer is written by itself, once the last round has ended.
 MOST_DRAFTED = 150
@@ -66,82 +62,44 @@ def _build_slots(outside: Outside, settings: Settings) -> Strategy:
 def _build_loop(outside: Outside, settings: Settings) -> Strategy:
     from agent.strategies.loop.browse import Browse
     from agent.strategies.loop.conclude import Conclude
-    from agent.strategies.loop.decide import Decide, StepLimits
-    from agent.strategies.loop.strategy import LoopSteps, LoopStrategy
+    from agent.strategies.loop.decide import Decide
+    from agent.strategies.loop.strategy import LoopStrategy
 
     ask, tokens, lang = outside.ask, settings.evidence_tokens, settings.lang
-    limits = StepLimits(settings.max_steps, settings.max_words, tokens)
-    steps = LoopSteps(
-        Decide(ask, outside.fallback, limits, lang),
+    return LoopStrategy(
+        Decide(ask, outside.fallback, settings),
         WebSearchTool(outside.search, outside.read, pages_per_query=0),
-        Browse(
-            outside.read,
-            settings.pages_per_step,
-            tokens,
-            ask if settings.browse_with_model else None,
-        ),
+        Browse(ask, outside.read, settings),
         Reflect(ask, outside.fallback, tokens, lang),
-        Conclude(ask, outside.fallback, limits, lang),
+        Conclude(ask, outside.fallback, settings),
         _build_verify(outside, settings),
-    )
-    follow = _build_follow(outside, settings)
-    return LoopStrategy(steps, settings.max_steps, settings.double_check, follow)
-
-
-def _build_plan(outside: Outside, settings: Settings) -> PlanReport:
-    from agent.strategies.report.plan import PlanReport
-
-    return PlanReport(
-        outside.ask,
-        settings.most_sections,
-        settings.depth,
-        settings.lang,
-        settings.reader,
-        settings.clarified,
-        settings.plan,
+        settings,
+        _build_follow(outside, settings),
     )
 
 
 def _build_report(outside: Outside, settings: Settings) -> Strategy:
     from agent.evidence.credibility import Blocking
-    from agent.strategies.report.gather import Gather, TurnLimits
+    from agent.strategies.report.gather import Gather
+    from agent.strategies.report.plan import PlanReport
     from agent.strategies.report.sections import ResearchSections
-    from agent.strategies.report.strategy import ReportSteps, ReportStrategy
+    from agent.strategies.report.strategy import ReportStrategy
     from agent.strategies.report.tool_use import UseTools
     from agent.strategies.report.write import SumUp, WriteSections
 
-    ask, fallback, lang = outside.ask, outside.fallback, settings.lang
-    tokens, pages = settings.evidence_tokens, settings.pages_per_query
-    rounds = min(settings.max_rounds, settings.max_iterations)  # a round has at least one turn
-    limits = TurnLimits(settings.max_iterations // rounds, pages)
+    ask, fallback = outside.ask, outside.fallback
     blocking = Blocking(settings.credibility, settings.min_credibility)
     use_tools = UseTools(outside.search, outside.read, blocking)
-    reflect = Reflect(ask, fallback, tokens, lang)
-    steps = ReportSteps(
-        _build_plan(outside, settings),
-        ResearchSections(
-            use_tools,
-            Gather(ask, use_tools, limits),
-            reflect,
-            pages,
-            rounds,
-            settings.max_iterations,
-            settings.max_sources,
-        ),
+    reflect = Reflect(ask, fallback, settings.evidence_tokens, settings.lang)
+    return ReportStrategy(
+        PlanReport(ask, settings),
+        ResearchSections(use_tools, Gather(ask, use_tools, settings), reflect, settings),
         reflect,
-        WriteSections(
-            ask,
-            fallback,
-            tokens,
-            settings.report_words,
-            lang,
-            settings.reader,
-            settings.max_citations,
-        ),
+        WriteSections(ask, fallback, settings),
         _build_verify(outside, settings),
-        SumUp(ask, fallback, tokens, settings.report_words, lang, settings.reader),
+        SumUp(ask, fallback, settings),
+        _build_follow(outside, settings),
     )
-    return ReportStrategy(steps, _build_follow(outside, settings))
 
 
 def _build_follow(outside: Outside, settings: Settings) -> FollowParent | None:
@@ -161,22 +119,14 @@ def _build_check(outside: Outside, settings: Settings, report: CitedReport) -> S
         report,
         ReadCited(outside.read),
         FindEvidence(outside.search, outside.read) if settings.search_uncited else None,
-        JudgeReport(
-            outside.ask,
-            settings.report_tokens,
-            settings.claims_per_call,
-            uses_model=settings.verify == "model",
-            has_second=len(settings.models_for("judge")) > 1,
-            language=settings.lang,
-        ),
+        JudgeReport(outside.ask, settings),
     )
 
 
 def _build_closed_book(outside: Outside, settings: Settings) -> Strategy:
-    from agent.strategies.baselines import ClosedBook
-    from agent.strategies.recall import Recall
+    from agent.strategies.baselines import ClosedBook, Recall
 
-    return ClosedBook(Recall(outside.ask, settings.max_words, settings.lang))
+    return ClosedBook(Recall(outside.ask, settings))
 
 
 def _build_single_search(outside: Outside, settings: Settings) -> Strategy:

@@ -130,15 +130,14 @@ def _prepare(
 
 
 def _fill(table_run: TableRun, settings: Settings, options: dict[str, Any]) -> BatchSummary:
-    from agent.run.batch.engines import open_engine, read_caps
-    from agent.run.batch.progress import ProgressReporter
+    from agent.run.batch.batch import ProgressReporter, open_engine, read_caps
 
     caps, engine = read_caps(options), open_engine(options, settings)
     reporter = ProgressReporter(terminal=sys.stderr.isatty())
     batch = table_run.begin(engine, settings, caps, options["concurrency"])
     with shell.interruptible(STOPPING, batch.stop):
         batch.run(reporter.show)
-    reporter.show_last(batch.progress())
+    reporter.show(batch.progress(), is_last=True)
     return batch.summary().model_copy(update={"usage": table_run.usage()})
 
 

@@ -73,6 +73,7 @@ def load_trace(settings: Settings, name: str) -> Trace:
     from agent.outside.recording import read_journal
     from agent.run import research
     from agent.run.begin import journal_path
+    from agent.state.json_data import get_path
     from agent.trace.calls import Trace, parse_calls
 
     path = journal_path(settings, name)
@@ -82,20 +83,14 @@ def load_trace(settings: Settings, name: str) -> Trace:
     answer = again.answer()
     if answer.error and answer.error.kind == JournalDamaged.kind:
         raise JournalError(answer.error.message, answer.error.remedy)
+    rounds = get_path(recording.header, "settings", "max_rounds")
     return Trace(
         answer=answer,
         events=events,
         calls=parse_calls(recording.calls.values()),
-        max_rounds=_max_rounds(recording.header),
+        max_rounds=rounds if isinstance(rounds, int) else 0,
         unfinished_reason=_unfinished_reason(answer),
     )
-
-
-def _max_rounds(header: dict[str, object]) -> int:
-    """The setting `max_rounds` of the run; 0 where its header has none."""
-    settings = header.get("settings")
-    rounds = settings.get("max_rounds") if isinstance(settings, dict) else None
-    return rounds if isinstance(rounds, int) else 0
 
 
 def _unfinished_reason(answer: Answer) -> str:
@@ -110,7 +105,7 @@ def format_page(trace: Trace) -> str:
     """The trace as a page: the answer, a timeline of the calls, and what happened."""
     from agent.answer.formats import BASE_STYLE, PAGE_STYLE
     from agent.answer.html_page import write_html
-    from agent.trace.page import show_page
+    from agent.trace.lines import show_page
 
     return write_html(show_page(trace), BASE_STYLE, PAGE_STYLE, "agent.trace/page.css")
 
@@ -118,7 +113,7 @@ def format_page(trace: Trace) -> str:
 def format_lines(trace: Trace) -> str:
     """The lines; a terminal gets its width, and colours unless NO_COLOR is set."""
     from agent.answer.text import measure_terminal, write_text
-    from agent.trace.page import show_lines
+    from agent.trace.lines import show_lines
 
     is_terminal = sys.__stdout__ is not None and sys.__stdout__.isatty()
     width, has_colour = measure_terminal() if is_terminal else (100_000, False)

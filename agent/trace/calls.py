@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from agent.answer.phrases import format_usd
 from agent.answer.schema import Answer
+from agent.outside.budget import sum_usd
 from agent.state import Event
 from agent.state.json_data import Json, get_objects, get_path
 
@@ -91,8 +91,7 @@ def _parse_number(value: object) -> float:
 def format_cost(calls: Sequence[TracedCall]) -> tuple[str, ...]:
     """The tokens and dollars of some calls; nothing if none were used."""
     tokens = [sum(call.tokens[way] for call in calls) for way in (0, 1)]
-    prices = [call.usd for call in calls if call.usd is not None]
-    usd = math.fsum(prices) if len(prices) == len(calls) else None
+    usd = sum_usd([call.usd for call in calls])
     is_used = any(tokens) or usd is None or usd > 0
     return (f"{tokens[0]:,} + {tokens[1]:,} tokens", format_usd(usd)) if is_used else ()
 

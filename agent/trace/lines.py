@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from agent import state
 from agent.answer import tree
 from agent.answer.event_format import describe_event
+from agent.answer.html import Markup, element
 from agent.answer.report import all_claims
+from agent.answer.shown import list_badges, list_error, list_sections, list_warnings
 from agent.state.urls import canonical_url
 from agent.trace.calls import Trace, TracedCall, format_cost, format_seconds, group_by_service
 
@@ -28,7 +30,7 @@ def list_parts(trace: Trace) -> list[tree.PagePart]:
         items = [item for event in events for item in lines.list_lines(event)]
         taken = [call for call in before if call not in lines.left]
         parts.append(_make_part(name, items, taken))
-    left = [_call_line(call) for call in lines.left]
+    left = [make_line(one.kind, one.subject, one.outcome, calls=(one,)) for one in lines.left]
     parts.append(_make_part("Recorded, but not reached", left, lines.left))
     if trace.unfinished_reason:
         end = make_line("The journal ends here", trace.unfinished_reason, role="bad")
@@ -60,7 +62,9 @@ def make_line(
     items: Sequence[tree.Item] = (),
 ) -> tree.Item:
     """A line: what happened, to what, and its figures with those of its calls."""
-    times = [figure for call in calls for figure in _figures(call)]
+    times = [
+        figure for call in calls for figure in (*format_cost([call]), format_seconds(call.seconds))
+    ]
     told = " · ".join(filter(None, (*figures, *times)))
     separator = "" if not text else " " if label.startswith("[") else ": "
     parts = (
@@ -69,14 +73,6 @@ def make_line(
         tree.Text(f"  ({told})" if told else "", "figure"),
     )
     return tree.Item(parts, items, role, calls[0].id if calls else "")
-
-
-def _figures(call: TracedCall) -> tuple[str, ...]:
-    return (*format_cost([call]), format_seconds(call.seconds))
-
-
-def _call_line(call: TracedCall) -> tree.Item:
-    return make_line(call.kind, call.subject, call.outcome, calls=(call,))
 
 
 def _service_line(name: str, calls: Sequence[TracedCall]) -> tree.Item:
@@ -262,3 +258,66 @@ def _slot_line(finding: state.Finding) -> tree.Item:
 
 def _tell_value(value: object, of: str, sources: Sequence[int]) -> str:
     return f"{state.name_thing(value, of)} {''.join(f'[{n}]' for n in sources)}"
+
+
+# --- what is shown: lines for a terminal, and one page with the answer and a timeline ------------
+
+
+MIN_BAR = 0.004  # of the axis: a shorter bar would be invisible
+
+
+def show_lines(trace: Trace) -> tree.Shown:
+    """The trace as parts of lines."""
+    return tree.Shown(trace.answer.topic, _list_facts(trace), list_parts(trace))
+
+
+def show_page(trace: Trace) -> tree.Shown:
+    """The answer, the timeline of calls, and what happened."""
+    badge = tree.Text("unfinished", "badge unfinished")
+    reason = ("The journal ends early. ", trace.unfinished_reason)
+    unfinished = (tree.Prose((badge,)), tree.Prose(reason, "trouble"))
+    finished = (*list_badges(trace.answer), *list_error(trace.answer))
+    head = (*(unfinished if trace.unfinished_reason else finished), *_list_facts(trace))
+    answer = list_sections(trace.answer) if trace.answer.answer else ()
+    warnings = list_warnings(trace.answer.warnings)
+    timeline = [tree.Drawing(_draw(trace.calls))] if trace.calls else []
+    parts = (
+        *answer,
+        tree.PagePart("Warnings", warnings, "warnings"),
+        tree.PagePart("Timeline", timeline, "timeline"),
+        *list_parts(trace),
+    )
+    return tree.Shown(trace.answer.topic, head, parts)
+
+
+def _list_facts(trace: Trace) -> Sequence[tree.Block]:
+    run = trace.answer.run
+    if run is None:
+        return ()
+    facts = (f"strategy {run.strategy}", f"started {run.started_at}", *run.models, *run.providers)
+    return (tree.Prose((" · ".join(facts),), "quiet"),)
+
+
+def _draw(calls: Sequence[TracedCall]) -> Markup:
+    """A row for each call: its name, a bar from its start to its end, how long it took."""
+    end = max(call.end for call in calls) or 1.0
+    rows = [_draw_row(call, end) for call in sorted(calls, key=lambda call: call.start)]
+    return element("div", *rows, element("p", f"0 to {format_seconds(end)}", class_="quiet"))
+
+
+def _draw_row(call: TracedCall, end: float) -> Markup:
+    width = max(call.seconds / end, MIN_BAR)
+    bar = element(
+        "rect",
+        x=f"{100 * min(call.start / end, 1 - width):.2f}%",  # a bar at the end is not cut off
+        y="20%",
+        width=f"{100 * width:.2f}%",
+        height="60%",
+        rx="2",
+        class_=call.kind if call.outcome == "ok" else "failed",
+    )
+    name = call.subject.partition("://")[2] or call.subject
+    outcome = "" if call.outcome == "ok" else f" {call.outcome.replace('_', ' ')}"
+    took = element("span", format_seconds(call.seconds) + outcome, class_="took")
+    link = element("a", name, href=f"#{call.id}", class_="label", title=call.subject)
+    return element("div", link, element("svg", bar), took, class_="call")

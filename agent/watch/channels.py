@@ -6,6 +6,7 @@ import json
 import os
 import smtplib
 import sys
+from collections.abc import Iterator
 from contextlib import redirect_stdout
 from email.message import EmailMessage
 from functools import partial
@@ -14,16 +15,65 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 from urllib.parse import unquote, urlsplit
 
+from lxml import etree
+
 from agent import shell
+from agent.characters import strip_controls
 from agent.errors import NotConfigured, OutsideError, UsageError
-from agent.outside.file_lock import lock_file
+from agent.outside.file_lock import hold_lock, lock_file
+from agent.outside.input_file import read_bytes
 from agent.outside.tls import load_tls_context
 from agent.outside.webhook import post_event
+from agent.run.changes import Known
 from agent.run.watches import Notice
-from agent.watch.wording import title_of, to_text
+from agent.state.sanitizing import sanitize_for_display
 
 if TYPE_CHECKING:
     from agent.settings import Settings
+
+# --- a notice in words ---------------------------------------------------------------------------
+
+
+LONGEST_TITLE = 200  # characters
+
+
+def title_of(notice: Notice) -> str:
+    """What a notice is about, on one line."""
+    if notice.kind == "state" or notice.new is None:
+        text = f"Watching: {notice.question}"
+    elif str(notice.new.value) == notice.what:  # a statement
+        text = notice.what
+    else:
+        before = f"{notice.old.value} -> " if notice.old else ""
+        text = f"{notice.what}: {before}{notice.new.value}"
+    return sanitize_for_display(text)[:LONGEST_TITLE]
+
+
+def to_text(notice: Notice) -> str:
+    """A notice for people: what, since when, and the quotes with their addresses."""
+    return "\n".join(map(sanitize_for_display, _lines(notice))) + "\n"
+
+
+def _lines(notice: Notice) -> Iterator[str]:
+    yield title_of(notice)
+    if notice.kind == "state":
+        yield f"  {notice.answer}"
+        for name, known in notice.values.items():
+            yield from _quote_lines(name, known)
+        return
+    yield f"  {notice.question}"
+    if notice.old:
+        yield from _quote_lines("before", notice.old)
+    if notice.new:
+        yield from _quote_lines("now", notice.new)
+
+
+def _quote_lines(label: str, known: Known) -> Iterator[str]:
+    yield f"  {label}: {known.value} (since {known.since[:10]})"
+    for page in known.sources:
+        yield f'    "{page.quote}"'
+        yield f"    {page.url}"
+
 
 SMTP_TIMEOUT = 20.0  # seconds of silence
 TAIL_BYTES = 2_000_000  # of a file that is appended to, in which a notice is looked for
@@ -137,7 +187,7 @@ def make_channels(
 ) -> dict[str, partial[None]]:
     """The channels by their names. Raises UsageError, NotConfigured."""
     from agent.outside.webhook import check_webhook
-    from agent.watch.feed import add_to_feed
+    from agent.watch.channels import add_to_feed
 
     for path in (out, feed):
         shell.require_writable(path)
@@ -156,3 +206,79 @@ def make_channels(
         mailer = Mailer(settings.smtp_url.get_secret_value(), settings.email_from)
         channels["email"] = partial(mailer.send, email)
     return channels
+
+
+# --- an Atom feed, as a file that a feed reader or a web server takes (RFC 4287) -----------------
+
+
+ATOM = "http://www.w3.org/2005/Atom"
+MAX_BYTES = 20_000_000  # of a feed that is added to
+MAX_ENTRIES = 200  # the newest
+
+
+def add_to_feed(path: Path, notice: Notice) -> None:
+    """Write the feed with a notice, unless it has it. Raises OutputFailed, UsageError.
+
+    Commands that write one feed take turns.
+    """
+    try:
+        with hold_lock(path.with_name(f".{path.name}.lock"), wait=True):
+            _add_notice(path, notice)
+    except OSError as error:
+        raise shell.output_failure(path, error) from None
+
+
+def _add_notice(path: Path, notice: Notice) -> None:
+    feed = _read(path)
+    entries = feed.findall(f"{{{ATOM}}}entry")
+    key = f"urn:research-agent:{notice.id}"
+    if any(entry.findtext(f"{{{ATOM}}}id") == key for entry in entries):
+        return
+    entry = etree.Element(f"{{{ATOM}}}entry")
+    _add(entry, "id", key)
+    _add(entry, "title", title_of(notice))
+    _add(entry, "updated", notice.at)
+    for page in notice.new.sources[:1] if notice.new else ():
+        etree.SubElement(entry, f"{{{ATOM}}}link", href=strip_controls(page.link))
+    _add(entry, "content", to_text(notice))
+    _set_updated(feed, notice.at)
+    feed.insert(len(feed) - len(entries), entry)
+    for old in entries[MAX_ENTRIES - 1 :]:
+        feed.remove(old)
+    etree.indent(feed)
+    shell.write_file(path, etree.tostring(feed, encoding="utf-8", xml_declaration=True))
+
+
+def _read(path: Path) -> etree._Element:
+    """The feed of a file that this program wrote, or a new one. Raises UsageError for another."""
+    try:
+        data = read_bytes(path, MAX_BYTES)
+        parser = etree.XMLParser(resolve_entities=False, no_network=True, remove_blank_text=True)
+        feed = etree.fromstring(data, parser)
+    except FileNotFoundError:
+        return _make()
+    except (OSError, etree.XMLSyntaxError):
+        feed = None
+    if feed is None or feed.tag != f"{{{ATOM}}}feed":
+        raise UsageError(f"{path} is no Atom feed.", "Name another file with --feed.")
+    return feed
+
+
+def _make() -> etree._Element:
+    feed = etree.fromstring(f'<feed xmlns="{ATOM}"/>')
+    _add(feed, "id", "urn:research-agent:watches")
+    _add(feed, "title", "Watched questions")
+    author = etree.SubElement(feed, f"{{{ATOM}}}author")
+    _add(author, "name", "research-agent")
+    _add(feed, "updated", "")
+    return feed
+
+
+def _set_updated(feed: etree._Element, at: str) -> None:
+    updated = feed.find(f"{{{ATOM}}}updated")
+    if updated is not None:
+        updated.text = at
+
+
+def _add(parent: etree._Element, name: str, text: str) -> None:
+    etree.SubElement(parent, f"{{{ATOM}}}{name}").text = strip_controls(text)

@@ -8,9 +8,9 @@ tells each change at least once; the id of a notice tells a second telling from 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from agent.errors import AgentError
 from agent.run.changes import (
@@ -57,11 +57,8 @@ class RunFailed(AgentError):
         self.kind = answer.error.kind  # type: ignore[misc]  # it is told as that error would be
 
 
-class Channel(Protocol):
-    """One way to tell."""
-
-    def __call__(self, notice: Notice, /) -> None:
-        """Tell a notice. Raises AgentError where it cannot be told now."""
+#: One way to tell a notice. Raises AgentError where it cannot be told now.
+Channel = Callable[[Notice], None]
 
 
 class Watch:

@@ -14,10 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.answer import Answer, to_json
-from agent.answer.bibliography import list_items
+from agent.answer.bibliography import MAX_STYLE, list_items, read_style, to_bibliography
 from agent.answer.formats import write_answer
 from agent.answer.printed import print_html
-from agent.answer.styled import MAX_STYLE, read_style, to_bibliography
 from agent.errors import UsageError
 from agent.pages.browser import find_browser
 from agent.shell import FORMATS, FormatName, format_of_file

@@ -17,12 +17,10 @@ from hypothesis import strategies as st
 from agent.answer import Answer, answer_validator
 from agent.errors import JournalError, UsageError
 from agent.outside.budget import Caps
-from agent.run.batch.batch import Batch, Progress, sort_rows
+from agent.run.batch.batch import Batch, Progress, ProgressReporter, format_progress, sort_rows
 from agent.run.batch.local import LocalEngine, run_name
 from agent.run.batch.output import OutputFile
-from agent.run.batch.progress import ProgressReporter, format_progress
-from agent.run.batch.topic import Topic
-from agent.run.batch.topics import read_topics
+from agent.run.batch.topics import Topic, read_topics
 from agent.run.resources import share_resources
 from agent.settings import parse_settings
 from tests.support.cups import (

@@ -15,7 +15,7 @@ from agent.outside.budget import Caps
 from agent.run.batch.batch import Batch, BatchSummary
 from agent.run.batch.local import LocalEngine
 from agent.run.batch.mirror import Mirror
-from agent.run.batch.topic import Topic
+from agent.run.batch.topics import Topic
 from agent.run.resources import share_resources
 from agent.settings import parse_settings
 from tests.support.cups import count_requests, cup_topic, finished_calls, requests_since, serve_cups

@@ -13,9 +13,9 @@ import pytest
 from markdown_it import MarkdownIt
 
 from agent.answer.check import CheckResult, build_check_result
-from agent.answer.check_docx import write_check_docx
 from agent.answer.check_fix import fix_report
 from agent.answer.check_page import write_check_page
+from agent.answer.docx_comments import write_check_docx
 from agent.answer.formats import to_check_text
 from agent.check.__main__ import command
 from agent.documents.reports.reader import read_report

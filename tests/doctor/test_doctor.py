@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.doctor.checks import missing_requirements, run_checks
-from agent.doctor.redaction import find_secrets, redact
+from agent.doctor.checks import find_secrets, missing_requirements, redact, run_checks
 from agent.doctor.results import Check
 from agent.settings import user_file
 from tests.support.processes import run_command

@@ -26,7 +26,7 @@ from agent.state import Slot, Source
 from agent.steps.generate_queries import MakeQueries
 from agent.steps.reflect import CheckCoverage, ReadSources
 from agent.steps.synthesize import WriteAnswer
-from agent.strategies.recall import RecallAnswer
+from agent.strategies.baselines import RecallAnswer
 
 DEMO = Path(__file__).parents[2] / "agent/demo"
 NOBEL = "Emmanuelle Charpentier and Jennifer A. Doudna"

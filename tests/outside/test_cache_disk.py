@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from agent.outside.cache.disk import DiskStore
+from agent.outside.cache import DiskStore
 from tests.support.caches import (
     DAY,
     ROOT,

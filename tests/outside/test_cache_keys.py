@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from agent.errors import ReadFailed, SearchFailed
-from agent.outside.cache import Cache
-from agent.outside.cache.disk import DiskStore
+from agent.outside.cache import Cache, DiskStore
 from agent.state import Attempt, SearchResults
 from tests.support.caches import (
     DAY,

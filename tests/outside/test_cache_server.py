@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.outside.cache import Cache
-from agent.outside.cache.server import RedisStore
+from agent.outside.cache import Cache, RedisStore
 from agent.settings import parse_settings
 from tests.support.caches import (
     DAY,

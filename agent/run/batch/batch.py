@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from typing import Protocol
+from datetime import timedelta
+from typing import Any, Protocol
 
+import click
+
+from agent.answer.phrases import format_usd
 from agent.errors import NON_RETRYABLE, JournalError, UsageError
-from agent.outside.budget import CallUsage, Caps
-from agent.run.batch.local import make_error_row, make_fault_row, run_name
-from agent.run.batch.output import OutputFile, sum_usages, topic_digest
-from agent.run.batch.topic import Topic
+from agent.outside import spawn
+from agent.outside.budget import CallUsage, Caps, sum_usages
+from agent.run.batch.local import LocalEngine, make_error_row, make_fault_row, run_name
+from agent.run.batch.mirror import Mirror
+from agent.run.batch.output import OutputFile, topic_digest
+from agent.run.batch.topics import Topic
+from agent.run.resources import share_resources
 from agent.settings import Settings
 from agent.state import Frozen
 from agent.state.json_data import Json
@@ -105,7 +112,7 @@ class Batch:
 
     def run(self, on_progress: Callable[[Progress], None] = lambda _: None) -> BatchSummary:
         """Research topics until none is left, a cap is reached, or `stop` is called."""
-        pending = self._pending_topics()
+        pending = (one for one in self._topics if str(one.id) not in self._output.index)
         while not self._check_stop():
             self._start_topics(pending)
             if not self._in_flight:
@@ -117,9 +124,6 @@ class Batch:
             self._stopped = _refusal_reason(self._refusals[-1])
         self._engine.close()
         return self.summary()
-
-    def _pending_topics(self) -> Iterator[Topic]:
-        return (topic for topic in self._topics if str(topic.id) not in self._output.index)
 
     def _start_topics(self, pending: Iterator[Topic]) -> None:
         while len(self._in_flight) < self._concurrency and (topic := next(pending, None)):
@@ -172,14 +176,10 @@ class Batch:
         return next(reached, "")
 
     def _usage(self) -> CallUsage:
-        in_flight = self._engine.usage_in_flight() if self._has_usage_caps else []
+        """What was used so far; that of runs in flight is only asked for where a cap needs it."""
+        caps = (self._caps.usd, self._caps.tokens, self._caps.calls)
+        in_flight = self._engine.usage_in_flight() if any(c is not None for c in caps) else []
         return sum_usages([self._output.usage, *in_flight])
-
-    @property
-    def _has_usage_caps(self) -> bool:
-        """Whether a cap depends on the usage of runs in flight."""
-        caps = self._caps
-        return any(cap is not None for cap in (caps.usd, caps.tokens, caps.calls))
 
     def progress(self) -> Progress:
         """How far the batch is now."""
@@ -230,3 +230,74 @@ def _drop_failed_rows(output: OutputFile) -> None:
     """Delete the rows of topics that failed, so that they are researched again."""
     if output.status_counts["error"]:
         output.rewrite([row_id for row_id, row in output.index.items() if row.status != "error"])
+
+
+# --- which engine --------------------------------------------------------------------------------
+
+
+CAPS = ("seconds", "usd", "tokens", "calls")
+
+
+def read_caps(options: Mapping[str, Any]) -> Caps:
+    """The caps of the whole batch; None where one is not given. Raises UsageError."""
+    return Caps(**{name: _read_cap(options[f"batch_{name}"], name) for name in CAPS})
+
+
+def _read_cap(value: Any, name: str) -> Any:
+    if value is not None and not value > 0:  # nor is NaN
+        raise UsageError(f"--max-{name} {value:g} leaves room for nothing.", "Give more than 0.")
+    return value
+
+
+def open_engine(
+    options: Mapping[str, Any], settings: Settings, mirror: Mirror | None = None
+) -> Engine:
+    """The engine that the options name. Raises UsageError, NotConfigured."""
+    if options["address"] and options["engine"] != "ray":
+        raise UsageError("--address is that of a Ray cluster.", "Add --engine ray.")
+    if options["engine"] == "ray":
+        from agent.run.batch.cluster import RayEngine
+
+        url = mirror.url if mirror else None
+        return RayEngine(settings, options["address"], options["concurrency"], url)
+    # on a thread, so that Ctrl-C ends the wait for the index of a corpus, whatever it waits for
+    resources = spawn(lambda: share_resources(settings)).result()
+    return LocalEngine(resources, mirror)
+
+
+# --- progress lines: updated in place on a terminal, written rarely to a log or a pipe -----------
+
+
+LOG_INTERVAL = 30.0  # seconds between two lines in a log or a pipe
+TERMINAL_INTERVAL = 0.5  # the same on a terminal
+
+
+class ProgressReporter:
+    """Limits how often a progress line is shown."""
+
+    def __init__(self, *, terminal: bool) -> None:
+        self.terminal = terminal
+        self._interval = TERMINAL_INTERVAL if terminal else LOG_INTERVAL
+        self._last_shown = 0.0 if terminal else -1.0  # -1: a log gets its first line at once
+
+    def show(self, progress: Progress, *, is_last: bool = False) -> None:
+        """Write the line to standard error, if one is due. A terminal has one line that changes."""
+        if text := format_progress(progress) if is_last else self.next_line(progress):
+            rewrite = "\r\033[K" if self.terminal else ""
+            click.echo(f"{rewrite}{text}", err=True, nl=is_last or not self.terminal)
+
+    def next_line(self, progress: Progress) -> str:
+        """The line to show now; empty: none is due."""
+        if self._last_shown >= 0 and progress.seconds - self._last_shown < self._interval:
+            return ""
+        self._last_shown = progress.seconds
+        return format_progress(progress)
+
+
+def format_progress(progress: Progress) -> str:
+    """Format how far a batch is, as one line for people."""
+    done = f"{progress.done}/{progress.topics} done"
+    failed = f", {progress.failed} failed" if progress.failed else ""
+    usd = "" if progress.usd is None else f", {format_usd(progress.usd)}"
+    eta = "" if progress.eta is None else f", {timedelta(seconds=int(progress.eta))} left"
+    return f"{done}{failed}, {progress.in_flight} under way{usd}{eta}"

@@ -14,12 +14,12 @@ from concurrent.futures import Future
 from functools import partial
 
 from agent.answer import Answer, build_error_answer, to_json
-from agent.errors import AgentError, JournalBusy, UsageError
+from agent.errors import AgentError, JournalBusy, UsageError, as_agent_error
 from agent.outside import spawn
 from agent.outside.budget import CallUsage
 from agent.run import Run, research
 from agent.run.batch.mirror import Mirror
-from agent.run.batch.topic import Topic
+from agent.run.batch.topics import Topic
 from agent.run.begin import journal_path
 from agent.run.resources import SharedResources
 from agent.settings import Settings
@@ -101,11 +101,8 @@ def run_mirrored(mirror: Mirror | None, settings: Settings, work: Callable[[], J
 
 
 def make_error_row(topic: Topic, error: BaseException) -> Json:
-    """The row of a topic whose run raised an error; any error but an AgentError is a bug."""
-    if not isinstance(error, AgentError):
-        remedy = "This is a bug: please report it."
-        error = AgentError(f"Internal error: {type(error).__name__}", remedy)
-    return _make_row(topic, build_error_answer(topic.text, error))
+    """The row of a topic whose run raised an error."""
+    return _make_row(topic, build_error_answer(topic.text, as_agent_error(error)))
 
 
 def make_fault_row(topic: Topic) -> Json:

@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, suppress
 from io import FileIO
 from pathlib import Path
@@ -21,7 +21,7 @@ from typing import BinaryIO, NamedTuple
 from pydantic import ConfigDict, InstanceOf
 
 from agent.errors import JournalError, UsageError
-from agent.outside.budget import COUNTS, CallUsage, sum_by_model
+from agent.outside.budget import CallUsage, round_dollars, sum_usages
 from agent.outside.file_lock import lock_file
 from agent.outside.input_file import read_at, read_lines, unreadable
 from agent.shell import output_failure, write_all
@@ -119,7 +119,7 @@ class OutputFile:
             self.status_counts[replaced.status] -= 1
         self.status_counts[row.status] += 1
         self.index[topic_id] = BatchRow(topic_digest(row.topic), row.status, self._end, size)
-        self.usage = sum_usages([self.usage, row.usage])
+        self.usage = round_dollars(sum_usages([self.usage, row.usage]))
         self._end += size
 
     def append(self, row: Json) -> None:
@@ -159,18 +159,6 @@ class OutputFile:
         self._file.close()
         self._file = new
         self._load_rows()
-
-
-def sum_usages(parts: Sequence[CallUsage]) -> CallUsage:
-    """The sum of usages. Its `usd` is None as soon as one price is not known."""
-    prices = [part.usd for part in parts]
-    known = [usd for usd in prices if usd is not None]
-    models = (row for part in parts for row in part.model_dump()["by_model"].items())
-    return CallUsage(
-        **{name: sum(getattr(part, name) for part in parts) for name in COUNTS},
-        usd=round(sum(known), 6) if len(known) == len(prices) else None,
-        by_model=sum_by_model(models),
-    )
 
 
 def topic_digest(topic: str) -> bytes:

@@ -5,11 +5,20 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from agent.errors import UsageError
 from agent.outside.input_file import decode_lines
-from agent.run.batch.topic import Topic
 from agent.state.json_data import InvalidJson, parse_json
+
+
+class Topic(NamedTuple):
+    """One topic of the input file."""
+
+    id: str | int  # the id in the file, or else the number of the line
+    text: str
+    fault: str = ""  # why the line is not a valid topic; empty: it is valid
+
 
 MAX_ID_CHARS = 200
 MAX_LINE_CHARS = 1_000_000  # of a line of JSON; a longer line is not a topic

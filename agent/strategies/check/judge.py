@@ -19,6 +19,7 @@ from agent.evidence import closest_sentences, estimate_tokens, first_sentences
 from agent.evidence.language import language_of
 from agent.evidence.quantities import missing_quantities
 from agent.outside import AskMany, Excerpt
+from agent.settings import Settings
 from agent.state import (
     Checked,
     CheckedClaim,
@@ -32,6 +33,7 @@ from agent.state import (
     Source,
     Verdict,
 )
+from agent.state.reports import NO_ADDRESS, NOT_READ
 from agent.state.urls import canonical_url
 from agent.steps.judges import Docket, JudgeClaims, Panel
 from agent.steps.prompt_rules import DATA_RULE
@@ -44,8 +46,6 @@ FEWEST_TO_BATCH = 2  # a model that is given one claim at a time is given no mor
 BATCHES = 3  # claims cost little beside the pages that they share: so many times the usual number
 MOST_REASONS = 2  # sources that a reason names as not read
 SEARCHED = "nothing that was found says so"
-NO_ADDRESS = "the report gives no address of it"
-NOT_READ = "it was not read: the run ended before"
 
 
 class JudgeReportClaims(JudgeClaims):
@@ -83,27 +83,16 @@ _Judged = tuple[Assessment, int | None]  # a judge's verdict, and the page that 
 class JudgeReport:
     """Gives each sentence that cites something its verdict, in as few model calls as fit."""
 
-    def __init__(
-        self,
-        ask: AskMany,
-        budget: int,
-        batch: int,
-        *,
-        uses_model: bool,
-        has_second: bool = False,
-        language: str = "",
-    ) -> None:
-        """`budget`: tokens of evidence in a call; `batch`: claims that Verify judges in one."""
-        self._budget = budget
+    def __init__(self, ask: AskMany, settings: Settings) -> None:
+        batch, has_second = settings.claims_per_call, len(settings.models_for("judge")) > 1
         self._batch = batch * BATCHES if batch >= FEWEST_TO_BATCH else batch
-        self._uses_model = uses_model
         self._panel = Panel(ask, batch, has_second=has_second)
-        self._language = language
+        self._settings = settings
 
     def __call__(self, research: Research, report: CitedReport, found: Found) -> Iterator[Event]:
         cases = _make_cases(research, report, found)
         judged: dict[int, _Judged] = {}
-        if self._uses_model:
+        if self._settings.verify == "model":
             yield from self._judge_open(cases, research, judged)
         claims = (_compare(_decide(case, judged.get(n)), case) for n, case in enumerate(cases))
         yield Checked(claims=tuple(claims))
@@ -127,7 +116,7 @@ class JudgeReport:
         for n in open_cases:
             excerpts = _excerpts([cases[m] for m in (*group, n)])
             size = sum(estimate_tokens(p) for excerpt in excerpts for p in excerpt.passages)
-            if group and (len(group) >= self._batch or size > self._budget):
+            if group and (len(group) >= self._batch or size > self._settings.report_tokens):
                 yield group
                 group = []
             group.append(n)
@@ -139,7 +128,7 @@ class JudgeReport:
             topic=research.topic,
             claims=tuple(case.claim for case in cases),
             evidence=_excerpts(cases),
-            language=self._language,
+            language=self._settings.lang,
             hints=tuple(case.ruling.reason for case in cases),
         )
 
@@ -158,16 +147,14 @@ def _make_cases(research: Research, report: CitedReport, found: Found) -> list[_
         if not sentence.sources and n not in found:
             continue
         sources = [pages[key] for url in urls if (key := canonical_url(url)) in pages]
-        unread = [_explain_unread(url, failures) for url in urls if canonical_url(url) not in pages]
+        lost = (url for url in urls if canonical_url(url) not in pages)
+        told = (failures.get(url, f"{url}: {NOT_READ}") if url else NO_ADDRESS for url in lost)
+        unread = [reason.rstrip(".") for reason in told]
         previous = report.sentences[n - 1].text if n else ""
         kept = tuple(dict.fromkeys(sources))
         ruling = rule_claim(sentence.text, kept, (previous,)) if kept else ClaimRuling("unchecked")
         cases.append(_Case(sentence, kept, tuple(unread), not sentence.sources, ruling))
     return cases
-
-
-def _explain_unread(url: str, failures: dict[str, str]) -> str:
-    return NO_ADDRESS if not url else failures.get(url, f"{url}: {NOT_READ}").rstrip(".")
 
 
 def _excerpts(cases: Sequence[_Case]) -> tuple[Excerpt, ...]:

@@ -10,7 +10,8 @@ from pydantic import Field
 
 from agent.evidence import anchor_quote, estimate_tokens, render_sources, split_passages
 from agent.outside import Ask, Excerpt, Read, Task
-from agent.state import Browsed, Cited, Event, Frozen, Research, Source
+from agent.settings import Settings
+from agent.state import Browsed, Cited, Event, Frozen, Hit, Research, Source
 from agent.steps.asking import try_to_ask
 from agent.steps.prompt_rules import DATA_RULE, escape, render_topic
 from agent.steps.web_search import read_pages, salvage_pages
@@ -47,39 +48,41 @@ class FindUsefulPassages(Task[UsefulPassages]):
 
 @dataclass(frozen=True)
 class Browse:
-    """Reads at most `pages` untried hits of a round in parallel, by rank, each page once.
+    """Reads the untried hits of a round in parallel, by rank, each page once.
 
-    Ranking finds the passages that help. With `ask`, a model is asked for them where ranking finds
-    none (pages in another language than the topic). Its quotes count if the pages contain them.
+    Ranking finds the passages that help. With `browse_with_model`, a model is asked for them where
+    ranking finds none (pages in another language than the topic). Its quotes count if the pages
+    contain them.
     """
 
+    ask: Ask
     read: Read
-    pages: int
-    budget: int  # tokens of evidence
-    ask: Ask | None = None
+    settings: Settings
 
     def __call__(self, research: Research) -> Iterator[Event]:
         source_count = len(research.sources)
-        yield from read_pages(self.read, research.untried_hits_by_rank(self.pages), research)
+        yield from read_pages(self.read, self._choose_hits(research), research)
         new_sources = research.sources[source_count:]
         query = ranking_query(research.topic, research.current_queries)
-        if self.ask and new_sources and not select_useful(new_sources, query, self.budget):
-            yield from self._ask_for_passages(self.ask, new_sources, research)
+        has_to_ask = self.settings.browse_with_model and new_sources
+        if has_to_ask and not select_useful(new_sources, query, self.settings.evidence_tokens):
+            yield from self._ask_for_passages(new_sources, research)
 
     def salvage(self, research: Research) -> Iterator[Event]:
         """After a halt: those of the round's pages that need no further reading."""
-        yield from salvage_pages(self.read, research.untried_hits_by_rank(self.pages), research)
+        yield from salvage_pages(self.read, self._choose_hits(research), research)
 
-    def _ask_for_passages(
-        self, ask: Ask, sources: tuple[Source, ...], research: Research
-    ) -> Iterator[Event]:
-        budget = self.budget // len(sources)
+    def _choose_hits(self, research: Research) -> list[Hit]:
+        return research.untried_hits_by_rank(self.settings.pages_per_step)
+
+    def _ask_for_passages(self, sources: tuple[Source, ...], research: Research) -> Iterator[Event]:
+        budget = self.settings.evidence_tokens // len(sources)
         task = FindUsefulPassages(
             topic=research.topic,
             evidence=tuple(_excerpt_beginning(source, budget) for source in sources),
             queries=research.current_queries,
         )
-        found = yield from try_to_ask(task, ask, stand_in="")
+        found = yield from try_to_ask(task, self.ask, stand_in="")
         if found is None:
             return
         by_number = {source.n: source for source in sources}

@@ -8,12 +8,12 @@ from typing import Any
 
 from agent.evidence.bare_answers import ground_answer
 from agent.outside import Ask
+from agent.settings import Settings
 from agent.state import Answered, Draft, Event, Research, Warned
 from agent.steps.asking import ask_with_fallback
 from agent.steps.prompt_rules import language_rule, render_topic
 from agent.steps.synthesize import WriteAnswer, build_abstention
 from agent.strategies.loop import tags
-from agent.strategies.loop.decide import StepLimits
 from agent.strategies.loop.trajectory import build_trajectory, drop_oldest
 from agent.strategies.loop.wording import wording_for
 
@@ -53,8 +53,7 @@ class Conclude:
 
     ask: Ask
     fallback: Ask
-    limits: StepLimits
-    language: str = ""
+    settings: Settings
 
     def __call__(self, research: Research) -> Iterator[Event]:
         if not research.sources:
@@ -62,7 +61,7 @@ class Conclude:
             return
         draft = yield from ask_with_fallback(self._build_task(research), self.ask, self.fallback)
         answer, warnings, _ = ground_answer(
-            draft, research.sources, research.topic, self.limits.max_words
+            draft, research.sources, research.topic, self.settings.max_words
         )
         if answer.quotes:
             yield from (Warned(message=warning) for warning in warnings)
@@ -71,17 +70,17 @@ class Conclude:
             yield self._abstain(research, draft)
 
     def _build_task(self, research: Research) -> ForceAnswer:
-        trajectory = build_trajectory(research, self.limits.trajectory_tokens)
+        trajectory = build_trajectory(research, self.settings.evidence_tokens)
         return ForceAnswer(
             topic=research.topic,
             slots=research.slots,
             evidence=trajectory.evidence,
-            language=self.language,
+            language=self.settings.lang,
             trajectory=trajectory.text,
-            max_words=self.limits.max_words,
+            max_words=self.settings.max_words,
         )
 
     def _abstain(self, research: Research, draft: Draft | None = None) -> Answered:
         is_stopped = research.is_halted and not research.sources
-        text = "" if is_stopped else wording_for(research.topic, self.language).unable
+        text = "" if is_stopped else wording_for(research.topic, self.settings.lang).unable
         return build_abstention(research, draft, text)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from pydantic import Field
 
-from agent.errors import NON_RETRYABLE, Halt, ModelFailed
+from agent.errors import NON_RETRYABLE
 from agent.evidence import fold
 from agent.evidence.bare_answers import BARE, Grounded, ground_answer
-from agent.outside import Ask, Reply, Task
+from agent.outside import Ask, Task
+from agent.settings import Settings
 from agent.state import (
     Answered,
     Cited,
@@ -19,12 +20,11 @@ from agent.state import (
     Draft,
     Event,
     Frozen,
-    Halted,
     Queried,
     Research,
     Warned,
 )
-from agent.steps.asking import failure_event, reply_event
+from agent.steps.asking import reply_event, try_to_ask
 from agent.steps.generate_queries import deduplicate_queries
 from agent.steps.prompt_rules import escape, language_rule, render_topic
 from agent.strategies.loop import tags
@@ -97,14 +97,6 @@ class ChooseAction(Task[Decision]):
         return wording_for(self.topic, self.language)
 
 
-class StepLimits(NamedTuple):
-    """The limits of the loop and of its prompts."""
-
-    max_steps: int
-    max_words: int  # of the answer
-    trajectory_tokens: int
-
-
 @dataclass(frozen=True)
 class Decide:
     """Chooses to search or to answer. A choice that is impossible is recorded and uses up a step.
@@ -115,23 +107,18 @@ class Decide:
 
     ask: Ask
     fallback: Ask
-    limits: StepLimits
-    language: str = ""
+    settings: Settings
 
     def __call__(self, research: Research) -> Iterator[Event]:
         task = self._build_task(research)
-        try:
-            reply = self.ask(task)
-        except Halt as halt:
-            yield Halted(reason=halt.message)
-            return
-        except ModelFailed as error:
-            if error.outcome in NON_RETRYABLE and not research.events_of(Decided):
-                raise
-            yield failure_event(task, error, stand_in="extractive")
+        raising = () if research.events_of(Decided) else NON_RETRYABLE
+        decision = yield from try_to_ask(task, self.ask, "extractive", raising)
+        if decision is None and not research.is_halted:
             reply = self.fallback(task)
-        yield reply_event(task, reply)
-        yield from self._carry_out(reply.answer, research)
+            yield reply_event(task, reply)
+            decision = reply.answer
+        if decision:
+            yield from self._carry_out(decision, research)
 
     def double_check(self, research: Research) -> Iterator[Event]:
         """Ask about the answer once more: it is kept, corrected, or searched for again.
@@ -139,17 +126,10 @@ class Decide:
         A correction without quotes, or no usable reply, leaves the first answer as it is.
         """
         task = self._build_task(research, research.answer.text if research.answer else "")
-        try:
-            reply: Reply[Decision] = self.ask(task)
-        except Halt as halt:
-            yield Halted(reason=halt.message)
+        decision = yield from try_to_ask(task, self.ask, "the answer as it was")
+        if decision is None:
             return
-        except ModelFailed as error:
-            yield failure_event(task, error, stand_in="the answer as it was")
-            return
-        yield reply_event(task, reply)
-        decision = reply.answer
-        has_step_left = _step_count(research) < self.limits.max_steps
+        has_step_left = _step_count(research) < self.settings.max_steps
         if (
             decision.action == "search_web"
             and has_step_left
@@ -160,16 +140,16 @@ class Decide:
             yield from self._answer(decision, research)
 
     def _build_task(self, research: Research, proposed: str = "") -> ChooseAction:
-        trajectory = build_trajectory(research, self.limits.trajectory_tokens)
+        trajectory = build_trajectory(research, self.settings.evidence_tokens)
         return ChooseAction(
             topic=research.topic,
             slots=research.slots,
             evidence=trajectory.evidence,
-            language=self.language,
+            language=self.settings.lang,
             trajectory=trajectory.text,
             queries=research.queries,
-            steps_left=max(0, self.limits.max_steps - _step_count(research)),
-            max_words=self.limits.max_words,
+            steps_left=max(0, self.settings.max_steps - _step_count(research)),
+            max_words=self.settings.max_words,
             proposed=proposed,
         )
 
@@ -200,7 +180,7 @@ class Decide:
 
     def _answer(self, decision: Decision, research: Research) -> Iterator[Event]:
         draft = Draft(answer=decision.answer, citations=decision.citations)
-        grounded = ground_answer(draft, research.sources, research.topic, self.limits.max_words)
+        grounded = ground_answer(draft, research.sources, research.topic, self.settings.max_words)
         if grounded.is_bare and research.answer:
             grounded = Grounded(Answered(text="", quotes=(), claims=()), ())
         note = _describe_grounds(draft, grounded)

@@ -13,24 +13,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from agent import state
 from agent.evidence import content_words, estimate_tokens, render_sources, select_passages
 from agent.evidence.ranking import ranked_length, ranked_text
 from agent.evidence.words import spaced_words
 from agent.outside import Excerpt
-from agent.state import (
-    Browsed,
-    Decided,
-    Failed,
-    Hit,
-    PageRead,
-    Queried,
-    Quote,
-    Recalled,
-    Research,
-    Searched,
-    Source,
-    Understood,
-)
 from agent.state.urls import canonical_url
 from agent.steps.prompt_rules import escape
 
@@ -58,19 +45,19 @@ class _Step:
     notes: list[str] = field(default_factory=list)
     queries: tuple[str, ...] = ()
     hit_count: int = 0
-    new_hits: list[Hit] = field(default_factory=list)  # those that no earlier step found
-    sources: list[Source] = field(default_factory=list)
-    quotes: tuple[Quote, ...] = ()
+    new_hits: list[state.Hit] = field(default_factory=list)  # those that no earlier step found
+    sources: list[state.Source] = field(default_factory=list)
+    quotes: tuple[state.Quote, ...] = ()
 
 
-def build_trajectory(research: Research, budget: int) -> Trajectory:
+def build_trajectory(research: state.Research, budget: int) -> Trajectory:
     """The trajectory of a run within a budget of tokens."""
     steps = _group_by_step(research)
     results = _render_results(steps, int(RESULTS_SHARE * budget))
     remaining = budget - sum(map(estimate_tokens, results))
     evidence = _select_contents(steps, research.topic, remaining)
     parts = [
-        _render_step(step, results_of_step, excerpts)
+        "\n".join(_render_step(step, results_of_step, excerpts))
         for step, results_of_step, excerpts in zip(steps, results, evidence, strict=True)
     ]
     shown = (excerpt for excerpts in evidence for excerpt in excerpts)
@@ -86,7 +73,7 @@ def drop_oldest(trajectory: str, by: int) -> str:
 
 
 def select_useful(
-    sources: Sequence[Source], query: str, budget: int, length: int | None = None
+    sources: Sequence[state.Source], query: str, budget: int, length: int | None = None
 ) -> tuple[Excerpt, ...]:
     """The passages that fit a query best, of those pages that share enough words with it.
 
@@ -114,7 +101,7 @@ def ranking_query(topic: str, queries: Sequence[str]) -> str:
 # --- the steps, from the events ----------------------------------------------------------------
 
 
-def _group_by_step(research: Research) -> list[_Step]:
+def _group_by_step(research: state.Research) -> list[_Step]:
     """The events by step; the first one is what came before any decision."""
     steps: list[_Step] = [_Step()]
     sources = iter(research.sources)
@@ -122,23 +109,23 @@ def _group_by_step(research: Research) -> list[_Step]:
     for event in research.events:
         step = steps[-1]
         match event:
-            case Decided():
+            case state.Decided():
                 steps.append(_Step([event.note] if event.note else []))
-            case Understood() | Queried():
+            case state.Understood() | state.Queried():
                 step.queries = event.queries
-            case Searched(found=results) | Recalled(found=results):
+            case state.Searched(found=results) | state.Recalled(found=results):
                 step.hit_count += len(results.hits)
                 step.new_hits += _unlisted_hits(results.hits[:LISTED], listed_urls)
-            case Failed(what="search"):
+            case state.Failed(what="search"):
                 step.notes.append(f"The search failed: {event.subject}")
-            case PageRead():
+            case state.PageRead():
                 step.sources.append(next(sources))
-            case Browsed():
+            case state.Browsed():
                 step.quotes = event.quotes
     return steps
 
 
-def _unlisted_hits(hits: Sequence[Hit], listed_urls: set[str]) -> Iterator[Hit]:
+def _unlisted_hits(hits: Sequence[state.Hit], listed_urls: set[str]) -> Iterator[state.Hit]:
     """The hits whose page is not listed yet. Adds their URLs to `listed_urls`."""
     for hit in hits:
         if (url := canonical_url(hit.url)) not in listed_urls:
@@ -182,22 +169,15 @@ def _useful_contents(step: _Step, query: str, budget: int, length: int) -> tuple
     """The quotes that a model chose (`Browsed`); without any, the passages that rank best."""
     quoted_sources = {quote.source for quote in step.quotes}
     quoted = [
-        _excerpt_quotes(source, step.quotes)
+        Excerpt.of(source, (quote.text for quote in step.quotes if quote.source == source.n))
         for source in step.sources
         if source.n in quoted_sources
     ]
     return tuple(quoted) or select_useful(step.sources, query, budget, length)
 
 
-def _excerpt_quotes(source: Source, quotes: Sequence[Quote]) -> Excerpt:
-    return Excerpt.of(source, (quote.text for quote in quotes if quote.source == source.n))
-
-
-def _render_step(step: _Step, results: str, evidence: Sequence[Excerpt]) -> str:
-    return "\n".join([*map(_escape_line, step.notes), *_render_search(step, results, evidence)])
-
-
-def _render_search(step: _Step, results: str, evidence: Sequence[Excerpt]) -> Iterator[str]:
+def _render_step(step: _Step, results: str, evidence: Sequence[Excerpt]) -> Iterator[str]:
+    yield from map(_escape_line, step.notes)
     if not step.queries:
         return
     queries = json.dumps(step.queries, ensure_ascii=False)
@@ -214,7 +194,7 @@ def _render_search(step: _Step, results: str, evidence: Sequence[Excerpt]) -> It
         yield NO_USEFUL_CONTENTS
 
 
-def _render_hit(hit: Hit) -> str:
+def _render_hit(hit: state.Hit) -> str:
     snippet = " ".join(hit.snippet.split())[:MAX_SNIPPET_CHARS]
     return (
         f"<URL>{_escape_line(hit.url)}</URL>\n<Title>{_escape_line(hit.title)}</Title>\n"

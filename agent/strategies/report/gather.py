@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from agent.errors import ModelFailed
 from agent.outside import Ask, Task
 from agent.outside.tools import Exchange, Tool, Turn
+from agent.settings import Settings
 from agent.state import Asked, Event, Research, Searched, Steered, SubQuery, Warned
 from agent.steps.asking import failure_event, reply_event
 from agent.steps.page_choice import choose_pages
-from agent.steps.prompt_rules import DATA_RULE, escape, render_topic
+from agent.steps.prompt_rules import DATA_RULE, escape, list_lines, render_topic
 from agent.strategies.report.tool_calls import FETCH, SEARCH
 from agent.strategies.report.tool_use import UseTools
 
@@ -63,9 +64,8 @@ class Explore(Task[Turn]):
         if self.search_strategy:
             lines.append(f"Search strategy: {escape(self.search_strategy)}")
         queries = [f"[{query.priority}] {_with_reasoning(query)}" for query in self.queries]
-        lines += _render_list("Gaps", self.gaps)
-        lines += _render_list("Queries", queries)
-        lines += _render_list("Searched before", self.earlier_queries)
+        before = self.earlier_queries
+        lines += list_lines({"Gaps": self.gaps, "Queries": queries, "Searched before": before})
         return "\n".join(lines)
 
 
@@ -73,20 +73,14 @@ def _with_reasoning(query: SubQuery) -> str:
     return f"{query.query} ({query.reasoning})" if query.reasoning else query.query
 
 
-def _render_list(title: str, items: Sequence[str]) -> list[str]:
-    return [f"{title}:", *(f"- {escape(item)}" for item in items)] if items else []
-
-
-class TurnLimits(NamedTuple):
-    """The limits of a round."""
-
-    max_turns: int
-    pages_per_query: int  # where no model says which pages to read
+def count_rounds(settings: Settings) -> int:
+    """How many rounds a section may have: each has at least one turn."""
+    return min(settings.max_rounds, settings.max_iterations)
 
 
 @dataclass(frozen=True)
 class Gather:
-    """Runs one round for some queries: at most `limits.max_turns` turns in which a call was new.
+    """Runs one round for some queries: at most `max_turns` turns in which a call was new.
 
     If the model read nothing, as far as it had turns left or nothing is known at all, its queries
     are searched and the best hits read without it. Returns
@@ -95,7 +89,12 @@ class Gather:
 
     ask: Ask
     use_tools: UseTools
-    limits: TurnLimits
+    settings: Settings
+
+    @property
+    def max_turns(self) -> int:
+        """Of a round."""
+        return self.settings.max_iterations // count_rounds(self.settings)
 
     def __call__(
         self, research: Research, queries: tuple[str, ...]
@@ -120,9 +119,10 @@ class Gather:
         ]
         yield from self.use_tools.search_queries({0: left}, research)
         found = (hit for one in research.round_results if one.query in left for hit in one.hits)
-        best = research.filter_untried(found)[: self.limits.pages_per_query]
+        pages = self.settings.pages_per_query
+        best = research.filter_untried(found)[:pages]
         if not has_read:
-            best = choose_pages(research, self.limits.pages_per_query)
+            best = choose_pages(research, pages)
             turns = [one for one in research.events_of(Asked) if one.task == Explore.name]
             if best and not any(turn.is_by_rules for turn in turns):
                 yield Warned(message=NO_PAGE_READ)
@@ -131,7 +131,7 @@ class Gather:
     def _run_turns(self, task: Explore, research: Research) -> Generator[Event, None, bool]:
         """Let the model call tools until it makes no call; returns whether turns were used up."""
         new_turns = idle_turns = 0
-        while new_turns < self.limits.max_turns and idle_turns < MAX_IDLE_TURNS:
+        while new_turns < self.max_turns and idle_turns < MAX_IDLE_TURNS:
             try:
                 reply = self.ask(task)
             except ModelFailed as error:
@@ -148,7 +148,7 @@ class Gather:
             idle_turns += not outcome.is_new
         if idle_turns == MAX_IDLE_TURNS:
             yield Warned(message=ONLY_REPEATED)
-        return new_turns == self.limits.max_turns
+        return new_turns == self.max_turns
 
     def _build_task(self, research: Research, queries: tuple[str, ...]) -> Explore:
         """The task of a round's first turn: by the plan, and in later rounds by what is open."""
@@ -161,5 +161,5 @@ class Gather:
             search_strategy=plan.search_strategy if plan and not research.sources else "",
             gaps=research.gap_analysis.gaps if research.sources else (),
             earlier_queries=tuple(event.found.query for event in research.events_of(Searched)),
-            max_turns=self.limits.max_turns,
+            max_turns=self.max_turns,
         )

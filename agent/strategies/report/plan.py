@@ -10,11 +10,10 @@ from pydantic import Field
 
 from agent.evidence import fold
 from agent.outside import Ask, Task, TaskKind
+from agent.settings import Settings
 from agent.state import (
-    Depth,
     Event,
     Frozen,
-    Plan,
     Planned,
     PlannedSection,
     QuestionType,
@@ -126,30 +125,26 @@ class MakePlan(Task[ReportPlan]):
 
 @dataclass(frozen=True)
 class PlanReport:
-    """Plans the sections; with a `given` plan no model is asked.
+    """Plans the sections; with the plan of the settings no model is asked.
 
     Without a usable plan the topic is the only section and the only query. Raises ModelFailed if
     the key or the credit of the model fails, since the caller must then act.
     """
 
     ask: Ask
-    max_sections: int
-    depth: Depth = "normal"
-    language: str = ""
-    reader: str = ""
-    clarified: tuple[str, ...] = ()
-    given: Plan | None = None
+    settings: Settings
 
     def __call__(self, research: Research) -> Iterator[Event]:
-        if self.given:
-            yield Planned(**self.given.model_dump())
+        settings = self.settings
+        if settings.plan:
+            yield Planned(**settings.plan.model_dump())
             return
         task = MakePlan(
             topic=research.topic,
-            language=self.language,
-            max_sections=self.max_sections,
-            reader=self.reader,
-            clarified=self.clarified,
+            language=settings.lang,
+            max_sections=settings.most_sections,
+            reader=settings.reader,
+            clarified=settings.clarified,
         )
         plan = yield from ask_to_begin(task, self.ask, stand_in="the topic as the only query")
         yield self._build(plan, research.topic) if plan else self.plan_by_topic(research.topic)
@@ -159,16 +154,17 @@ class PlanReport:
         return self._build(ReportPlan(prioritized_sub_queries=[]), topic)
 
     def _build(self, plan: ReportPlan, topic: str) -> Planned:
-        asked = [one.question for one in plan.unclear if one.changes_plan and not self.clarified]
+        settings, unclear = self.settings, plan.unclear
+        asked = [one.question for one in unclear if one.changes_plan and not settings.clarified]
         return Planned(
             topic=topic,
             question_type=plan.question_type,
             search_strategy=sanitize_line(plan.search_strategy, LONGEST_LINE),
-            depth=self.depth,
+            depth=settings.depth,
             is_research=plan.is_research,
-            unclear=_lines([one.question for one in plan.unclear], MAX_QUESTIONS),
+            unclear=_lines([one.question for one in unclear], MAX_QUESTIONS),
             ask=_lines(asked, MAX_ASKED),
-            sections=_build_sections(plan, topic, min(self.max_sections, MAX_SECTIONS)),
+            sections=_build_sections(plan, topic, min(settings.most_sections, MAX_SECTIONS)),
         )
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from agent.errors import SearchFailed
+from agent.settings import Settings
 from agent.slots.weighing import make_findings
 from agent.state import (
     Doubted,
@@ -32,7 +33,7 @@ from agent.state.urls import canonical_url
 from agent.steps.page_choice import choose_pages
 from agent.steps.reflect import Reflect
 from agent.steps.web_search import salvage_pages
-from agent.strategies.report.gather import Gather
+from agent.strategies.report.gather import Gather, count_rounds
 from agent.strategies.report.tool_use import UseTools
 
 TURNS_USED_UP = "max iterations reached — report may be incomplete."
@@ -41,7 +42,7 @@ TURNS_A_ROUND = 2  # one to search, one to read
 
 @dataclass(frozen=True)
 class ResearchSections:
-    """Researches the sections in rounds, each in at most `max_rounds` of its own.
+    """Researches the sections in rounds, each in as many of its own as the settings allow.
 
     A section that needs others waits until these are done; it then reads what they found before it
     searches. So does each section where pages of an earlier run are known. Raises Halt, and
@@ -51,15 +52,13 @@ class ResearchSections:
     use_tools: UseTools
     gather: Gather
     reflect: Reflect
-    pages_per_query: int
-    max_rounds: int
-    max_turns: int  # of all rounds
-    max_sources: int
+    settings: Settings
 
     def __call__(self, research: Research) -> Iterator[Event]:
         queries = yield from self._begin(research)
         while queries and not research.is_halted:
-            if (research.round + 1) * TURNS_A_ROUND > max(self.max_turns, TURNS_A_ROUND):
+            turns = max(self.settings.max_iterations, TURNS_A_ROUND)
+            if (research.round + 1) * TURNS_A_ROUND > turns:
                 yield Halted(reason=TURNS_USED_UP)
                 return
             are_turns_used_up = yield from self._gather(research, queries)
@@ -118,8 +117,9 @@ class ResearchSections:
         Then each query has fewer.
         """
         due = [one for one in research.events_of(Queried) if one.round == research.round]
-        left = self.max_sources - len(research.sources)
-        limit = max(1, min(self.pages_per_query, left // max(1, len(research.current_queries))))
+        left = self.settings.max_sources - len(research.sources)
+        pages, asked = self.settings.pages_per_query, max(1, len(research.current_queries))
+        limit = max(1, min(pages, left // asked))
         views = [_searched_for(research, one.section) for one in due if one.section in sections]
         lists = [choose_pages(view, limit) for view in views]
         ranked = index_hits(hit for rank in zip_longest(*lists) for hit in rank if hit)
@@ -151,7 +151,7 @@ class ResearchSections:
         rounds = len(view.events_of(Queried))
         if not rounds and _is_open(view):  # it has read only
             return view.new_queries or _plan_queries(_section_of(view), view)
-        return view.new_queries if rounds < self.max_rounds else ()
+        return view.new_queries if rounds < count_rounds(self.settings) else ()
 
 
 def _searched_for(research: Research, n: int) -> Research:

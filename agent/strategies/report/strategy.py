@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from agent.state import Event, Research
 from agent.steps.follow_parent import FollowParent
@@ -15,8 +14,11 @@ from agent.strategies.report.sections import ResearchSections
 from agent.strategies.report.write import SumUp, WriteSections
 
 
-class ReportSteps(NamedTuple):
-    """The steps of a report."""
+@dataclass(frozen=True)
+class ReportStrategy:
+    """Plans, researches the sections side by side, writes them, and sums up what stands."""
+
+    name = "report"
 
     plan: PlanReport
     sections: ResearchSections
@@ -24,39 +26,30 @@ class ReportSteps(NamedTuple):
     write: WriteSections
     verify: Verify
     sum_up: SumUp
-
-
-@dataclass(frozen=True)
-class ReportStrategy:
-    """Plans, researches the sections side by side, writes them, and sums up what stands."""
-
-    name = "report"
-
-    steps: ReportSteps
     follow: FollowParent | None = None  # what the run begins with where it follows another
 
     def __call__(self, research: Research) -> Iterator[Event]:
         if self.follow:
             yield from self.follow(research)
-        yield from self.steps.plan(research)
-        yield from self.steps.sections(research)
+        yield from self.plan(research)
+        yield from self.sections(research)
         if research.slots and research.sources:
-            yield from self.steps.reflect(research)
+            yield from self.reflect(research)
         yield from self._write_report(research)
 
     def finish(self, research: Research) -> Iterator[Event]:
         """A report from what is known; a model is asked only as far as the budget allows."""
         if research.plan is None:
-            yield self.steps.plan.plan_by_topic(research.topic)
-        yield from self.steps.sections.salvage(research)
+            yield self.plan.plan_by_topic(research.topic)
+        yield from self.sections.salvage(research)
         if research.slots and research.sources and not research.are_findings_current:
-            yield from self.steps.reflect.run_without_model(research)
+            yield from self.reflect.run_without_model(research)
         yield from self._write_report(research)
 
     def _write_report(self, research: Research) -> Iterator[Event]:
-        yield from self.steps.write(research)
-        yield from self.steps.verify(research)
+        yield from self.write(research)
+        yield from self.verify(research)
         checked = research.answer
-        yield from self.steps.sum_up(research)
+        yield from self.sum_up(research)
         if research.answer is not checked:
-            yield from self.steps.verify(research)
+            yield from self.verify(research)

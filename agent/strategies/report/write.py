@@ -14,6 +14,7 @@ from agent.evidence import content_words, render_sources
 from agent.evidence.citing import explain_lost_citations, make_answered, order_quotes
 from agent.evidence.selection import select_quoted
 from agent.outside import Ask, Excerpt, Task, TaskKind
+from agent.settings import Settings
 from agent.state import (
     Answered,
     Claim,
@@ -87,8 +88,7 @@ class WriteSection(Task[SectionText]):
     def prompt(self) -> str:
         lines = [render_sources(self.evidence), render_topic(self)]
         lines.append(f"Section: {escape(self.heading)}, at most {self.max_words} words")
-        lists = {"Questions": self.questions, "Other sections": self.others}
-        lines += list_lines(lists)
+        lines += list_lines({"Questions": self.questions, "Other sections": self.others})
         if self.reader:
             lines.append(f"Reader: {escape(self.reader)}")
         return "\n".join(lines)
@@ -160,20 +160,17 @@ class WriteSections:
 
     ask: Ask
     fallback: Ask
-    budget: int  # tokens of evidence of a section
-    max_words: int  # of the report
-    language: str = ""
-    reader: str = ""
-    max_citations: int | None = None  # of a sentence
+    settings: Settings
 
     def __call__(self, research: Research) -> Iterator[Event]:
         found = weigh_all(research)
         known = {one.slot: one for one in found}
-        tasks = [self._build_task(research, n) for n in self._numbers(research)]
+        numbers = range(1, len(plan_sections(research)) + 1)
+        tasks = [self._build_task(research, n) for n in numbers]
         for task in tasks if research.sources else ():
             begin(task, self.ask)
         by_rules = research.is_read_by_rules  # these fill few questions, but quote their answers
-        builder = SentenceClaims(research.sources, self.max_citations)
+        builder = SentenceClaims(research.sources, self.settings.max_citations)
         themes: list[Section] = []
         told: set[str] = set()
         for n, task in enumerate(tasks, 1):
@@ -194,7 +191,8 @@ class WriteSections:
                     or (() if made or table else (task.heading,)),
                 )
             )
-        yield from map(_warn, explain_lost_citations(builder.lost, research.sources))
+        lost = explain_lost_citations(builder.lost, research.sources)
+        yield from (Warned(message=message) for message in lost)
         conflicts, quotes = quote_conflicts(found, research.sources)
         if not builder.quotes and not quotes:
             yield build_abstention(research)
@@ -209,22 +207,19 @@ class WriteSections:
             text="", quotes=order_quotes((*builder.quotes, *quotes)), claims=(), report=report
         )
 
-    def _numbers(self, research: Research) -> range:
-        return range(1, len(plan_sections(research)) + 1)
-
     def _build_task(self, research: Research, n: int) -> WriteSection:
         sections = plan_sections(research)
-        view = research.of_section(n)
-        given: dict[str, Any] = {"topic": research.topic, "slots": view.slots}
+        view, settings = research.of_section(n), self.settings
         return WriteSection(
-            **given,
-            evidence=_choose_evidence(view, self.budget),
-            language=self.language,
+            topic=research.topic,
+            slots=view.slots,
+            evidence=_choose_evidence(view, settings.evidence_tokens),
+            language=settings.lang,
             heading=sections[n - 1].heading,
             others=tuple(one.heading for one in sections if one is not sections[n - 1]),
             questions=tuple(map(_ask, view.findings.values())) or view.queries,
-            max_words=max(LEAST_WORDS, self.max_words // len(sections)),
-            reader=self.reader,
+            max_words=max(LEAST_WORDS, settings.report_words // len(sections)),
+            reader=settings.reader,
         )
 
 
@@ -256,10 +251,7 @@ class SumUp:
 
     ask: Ask
     fallback: Ask
-    budget: int  # tokens of evidence, for rules: a model is shown none
-    max_words: int  # of the report
-    language: str = ""
-    reader: str = ""
+    settings: Settings
 
     def __call__(self, research: Research) -> Iterator[Event]:
         answer = research.answer
@@ -270,11 +262,12 @@ class SumUp:
         stands = [claim for theme in themes for claim in theme.claims]
         task = WriteSummary(
             topic=research.topic,
-            evidence=select_evidence(research, self.budget),
-            language=self.language,
+            # for rules: a model is shown none
+            evidence=select_evidence(research, self.settings.evidence_tokens),
+            language=self.settings.lang,
             headings=tuple(theme.heading for theme in themes),
             sections=tuple(tuple(map(shown_text, theme.claims)) for theme in themes),
-            reader=self.reader,
+            reader=self.settings.reader,
         )
         text = yield from _ask_once(task, self, research)
         summary = tuple(_sum_up(text, stands)) or tuple(first_sentences(themes))
@@ -282,7 +275,7 @@ class SumUp:
         sides = {said_as(claim) for claim in opposed}
         summary = tuple(claim for claim in summary if said_as(claim) not in sides)
         report = report.model_copy(update={"conflicts": (*report.conflicts, *opposed)})
-        most = max(LEAST_WORDS, SUMMARY_SHARE * self.max_words)
+        most = max(LEAST_WORDS, SUMMARY_SHARE * self.settings.report_words)
         summary = tuple(cut_words(summary[:MAX_SUMMARY_SENTENCES], most))
         summary, report = tell_once((*summary, *opposed), report)
         title = clean_line(text.title, 200) or report.title
@@ -332,10 +325,6 @@ def _tells(claims: Iterable[Claim], question: str) -> bool:
     said = {word for claim in claims for word in content_words(claim.text)}
     asked = set(content_words(question))
     return bool(asked) and len(asked & said) >= TELLING * len(asked)
-
-
-def _warn(message: str) -> Warned:
-    return Warned(message=message)
 
 
 def _take_new(claims: Iterable[Claim], told: set[str]) -> Iterator[Claim]:

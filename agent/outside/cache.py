@@ -6,8 +6,9 @@ untrusted input: one that is invalid, altered or expired counts as a miss. Calls
 cached, but for those that ask what a model is worth (`Task.is_remembered`): another prompt hardly
 ever comes twice, and a resumed run has its journal.
 
-There are two stores: a folder of this machine (`disk.py`), and a server that many machines share
-(`server.py`). Their libraries are imported on first use. Eviction is theirs.
+There are two stores: a folder of this machine, and a server that many machines share. Their
+libraries are imported on first use. Eviction is theirs. Any method of theirs may raise any
+exception.
 
 A failing cache never fails a run. Each use of the store has `STORE_TIMEOUT` seconds, whatever the
 library, disk or server does. After the first failure the cache is off for the rest of the run.
@@ -16,25 +17,31 @@ library, disk or server does. After the first failure the cache is off for the r
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
+import threading
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
 from agent.outside import AnswerT, Ask, Reply, Task, run_with_timeout
-from agent.outside.cache.disk import DiskStore
-from agent.outside.cache.server import RedisStore
-from agent.outside.cache.store import CacheStore, UnusableStore
 from agent.outside.journal import call_key
 from agent.state import Attempt, Page, SearchResults
 from agent.state.clock import parse_utc
 from agent.state.urls import canonical_url
 from agent.state.values import hash_text
+
+if TYPE_CHECKING:
+    from diskcache_community import Cache as DiskCache
+    from diskcache_community import Disk
+    from redis import Redis
 
 KEY_VERSION = 1  # of the entries' format. It is part of every key: other versions are misses
 STORE_TIMEOUT = 2.0  # seconds: a disk takes milliseconds, a server gives up after NETWORK_TIMEOUT
@@ -64,7 +71,7 @@ class Cache:
     """
 
     def __init__(
-        self, store: CacheStore, ttl: float, clock: Callable[[], float] = time.time
+        self, store: DiskStore | RedisStore, ttl: float, clock: Callable[[], float] = time.time
     ) -> None:
         self.problem = ""  # why the cache is off, in words for the user; empty while it is on
         self._store = store
@@ -219,3 +226,151 @@ def _describe_error(error: Exception) -> str:
         return os.strerror(error.errno).lower()
     name = type(error).__name__
     return ERROR_TEXTS.get(name) or (str(error) if isinstance(error, sqlite3.Error) else name)
+
+
+# --- the stores: texts under keys, with a time to live --------------------------------------------
+
+
+class UnusableStore(Exception):
+    """The store cannot be used with these settings. Its text is for the user."""
+
+
+# `diskcache-community`, the maintained fork of `diskcache`, is SQLite with expiry, a size limit,
+# and safety among threads and processes. `diskcache` itself had its last release in
+# 2023 and unpickles what it reads (CVE-2025-69872). What is stored here is text, all in one file.
+MAX_BYTES = 2**30  # on disk; beyond, the oldest entries are evicted
+LOCK_TIMEOUT = 1  # seconds to wait for the write of another process
+DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)  # SQLite's codes for a damaged file
+
+
+class DiskStore:
+    """SQLite in a folder of its own, of at most `max_bytes`. Only the owner can read it."""
+
+    def __init__(self, folder: Path, max_bytes: int = MAX_BYTES) -> None:
+        self.name = f"The cache in {folder}"
+        self._folder = folder
+        self._max_bytes = max_bytes
+        self._lock = threading.Lock()
+        self._cache: DiskCache | None = None
+
+    def load(self) -> None:
+        import diskcache_community  # noqa: F401  (40 ms)
+
+    def get(self, key: str) -> str | None:
+        value = self._use_or_rebuild(lambda cache: cache.get(key))
+        return value if isinstance(value, str) else None
+
+    def set(self, key: str, text: str, ttl: float) -> None:
+        self._use_or_rebuild(lambda cache: cache.set(key, text, expire=ttl))
+
+    def close(self) -> None:
+        """Nothing to close: each use closes the connection of its thread."""
+
+    def _use_or_rebuild(self, operation: Callable[[DiskCache], T]) -> T:
+        """Run an operation. If the file is damaged, discard it and try once with a new one."""
+        before = self._cache
+        try:
+            return self._use(operation)
+        except sqlite3.DatabaseError as error:
+            if getattr(error, "sqlite_errorcode", 0) not in DAMAGED:
+                raise
+            self._discard(before)
+            return self._use(operation)
+
+    def _use(self, operation: Callable[[DiskCache], T]) -> T:
+        with self._lock:
+            if self._cache is None:
+                self._cache = _open_disk_cache(self._folder, self._max_bytes)
+            cache = self._cache
+        with cache:
+            return operation(cache)
+
+    def _discard(self, damaged: DiskCache | None) -> None:
+        """Delete the folder. It is moved first, all files at once: other processes may use it."""
+        with self._lock:
+            if self._cache is not damaged:  # another thread has replaced it
+                return
+            self._cache = None
+            trash = Path(mkdtemp(prefix="broken-", dir=self._folder.parent))
+            with suppress(OSError):  # another process has moved it
+                self._folder.rename(trash / self._folder.name)
+            shutil.rmtree(trash, ignore_errors=True)
+
+
+def _open_disk_cache(folder: Path, max_bytes: int) -> DiskCache:
+    from diskcache_community import Cache as DiskCache
+
+    return DiskCache(
+        folder,
+        timeout=LOCK_TIMEOUT,
+        disk=_text_disk(),
+        size_limit=max_bytes,
+        # no fsync: saves 20 ms a page. A power cut may damage the file, which is then rebuilt
+        sqlite_synchronous=0,
+    )
+
+
+def _text_disk() -> type[Disk]:
+    """The class that stores values as text: it unpickles nothing and opens no other file."""
+    from diskcache_community import Disk
+    from diskcache_community.core import MODE_RAW, UNKNOWN
+
+    class TextDisk(Disk):
+        def store(self, value: Any, read: bool, key: Any = UNKNOWN) -> Any:
+            return 0, MODE_RAW, None, value
+
+        def fetch(self, mode: Any, filename: Any, value: Any, read: bool) -> Any:
+            return value if mode == MODE_RAW else None
+
+        def remove(self, file_path: Any) -> None:
+            """Nothing to remove: no value has a file."""
+
+    return TextDisk
+
+
+NETWORK_TIMEOUT = 1.0  # seconds to connect to the server, and for each of its replies
+KEY_PREFIX = "research-agent:"  # the server may have other users
+
+
+class RedisStore:
+    """Redis. Its size limit and its eviction policy are set on the server."""
+
+    name = "The cache that CACHE_URL names"
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+
+    def load(self) -> None:
+        """Import the library (100 ms) and make the client, which connects at its first use."""
+        _ = self._client
+
+    def get(self, key: str) -> str | bytes | None:
+        value = self._client.get(KEY_PREFIX + key)
+        return value if isinstance(value, (str, bytes)) else None
+
+    def set(self, key: str, text: str, ttl: float) -> None:
+        self._client.set(KEY_PREFIX + key, text, px=max(1, round(ttl * 1000)))
+
+    def close(self) -> None:
+        if "_client" in vars(self):
+            self._client.close()
+
+    @cached_property
+    def _client(self) -> Redis:
+        try:
+            from redis import Redis
+            from redis.backoff import NoBackoff
+            from redis.retry import Retry
+        except ImportError:
+            raise UnusableStore("it needs `pip install 'llm-research-agent[redis]'`") from None
+        if not self._url.startswith(("redis://", "rediss://")):
+            raise UnusableStore("it has to begin with redis:// or rediss://")
+        try:
+            return Redis.from_url(
+                self._url,
+                socket_connect_timeout=NETWORK_TIMEOUT,
+                socket_timeout=NETWORK_TIMEOUT,
+                retry=Retry(NoBackoff(), 0),  # fetching the page takes a second: as fast
+            )
+        except ValueError:
+            raise UnusableStore("it is no address of a Redis server") from None
