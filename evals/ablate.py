@@ -108,7 +108,6 @@ SWITCHES: dict[str, Switch] = {
     "names of one page": Switch(f"{ENGINE}confidence:_relates_names", always(True)),
     "another kind of event": Switch(f"{ENGINE}confidence:is_another_kind", always(False), BOTH),
     "values in prose": Switch(f"{ENGINE}filling:find_stated", always([]), BOTH),
-    "the subject of a page": Switch(f"{ENGINE}filling:_find_subject", always(None), BOTH),
     "words together": Switch(f"{ENGINE}filling:_stand_together", always(True), BOTH),
     "clause of a year": Switch(f"{ENGINE}filling:_clause_of_year", same, BOTH),
     "sides of a comparison": Switch(f"{ENGINE}filling:_fill_side", always(None)),

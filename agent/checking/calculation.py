@@ -30,11 +30,11 @@ from agent.evidence.quantities import (
     compute_arithmetic,
     find_missing,
     find_operand,
+    find_rounding,
     is_told,
     list_terms,
     parse_arithmetic,
     read_quantities,
-    rounding_before,
     unit_factors,
 )
 from agent.evidence.quoting import touched_sentences
@@ -275,7 +275,7 @@ def _list_told(
             yield said
     for words, ratio in language_of(claim).ratios:
         for match in words.finditer(claim):
-            rough = rounding_before(claim, match.start())
+            rough = find_rounding(claim, match.start())[0]
             said = Number(match[0], (float(ratio),), rough=rough)
             share = value / 100 if value > MOST_TIMES else value
             if abs(share - ratio) <= RATIO * ratio or (rough in BEYOND and is_told(share, said)):

@@ -29,7 +29,7 @@ from agent.checking.context import doubts, tells_alone
 from agent.checking.rules import FEWEST_WORDS, QuotePlace, explain_turn, find_turns, is_proved
 from agent.evidence import anchor_quote, closest_sentences, content_words, fold
 from agent.evidence.language import language_of, main_script
-from agent.evidence.names import find_names
+from agent.evidence.names import find_names, find_sure_names
 from agent.evidence.quantities import (
     Day,
     Number,
@@ -338,7 +338,7 @@ def missing_on_pages(
 def absent_names(claim: str, sources: Sequence[Source]) -> list[str]:
     """The names of a claim of which no page has a word, as written."""
     held = frozenset[str]().union(*map(_content_of, _whole_pages(sources)))
-    told = ((name, set(content_words(name))) for name in _told_names(claim))
+    told = ((name, set(content_words(name))) for name in find_sure_names(claim))
     return [name for name, words in told if words and not words & held]
 
 
@@ -374,13 +374,8 @@ def _is_foreign(claim: str, sources: Sequence[Source]) -> bool:
     return is_read and not is_told and bool(names) and len(names) + len(numbers) >= FEWEST_FOREIGN
 
 
-def _told_names(claim: str) -> list[str]:
-    """The names of a claim; a capital letter at its beginning alone makes none."""
-    return [name for name in find_names(claim) if " " in name or not claim.startswith(name)]
-
-
 def _names_in(claim: str) -> set[str]:
-    return {word for name in _told_names(claim) for word in content_words(name) if len(word) > 2}
+    return {word for word in content_words(" ".join(find_sure_names(claim))) if len(word) > 2}
 
 
 def missing_words(claim: str, shown: Sequence[str]) -> str:

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from agent.evidence import content_words, strip_accents
 from agent.evidence.language import Language, language_of, main_script
-from agent.evidence.names import find_names
+from agent.evidence.names import find_names, find_sure_names
 from agent.evidence.quoting import touched_sentences
-from agent.evidence.words import CJK_CHARACTER, PLAIN_WORD
+from agent.evidence.words import CJK_CHARACTER, PLAIN_WORD, plain_words
 from agent.state import Difference
 from agent.state.values import DifferenceKind
 
@@ -157,23 +157,13 @@ def _exchange(sentence: str, claim: str, language: Language) -> Iterator[Differe
 def _missing_names(
     claim: str, places: Sequence[QuotePlace], language: Language
 ) -> Iterator[Difference]:
-    """The names of a claim of which a word stands on no page that it cites.
-
-    A capital letter at its beginning alone makes none.
-    """
+    """The names of a claim of which a word stands on no page that it cites."""
     pages = list(dict.fromkeys(f"{place.title}\n{place.text}" for place in places))
     if not pages or any(main_script(page) != main_script(claim) for page in pages):
         return
-    held = frozenset().union(*map(_words_of, pages))
-    for name in find_names(claim, language.tag):
-        if claim.startswith(name) and " " not in name:
-            continue
+    held = frozenset().union(*map(plain_words, pages))
+    for name in find_sure_names(claim, language.tag):
         words = [word for word in map(strip_accents, PLAIN_WORD.findall(name)) if len(word) > 2]
         stems = (word[: max(4, len(word) - STEM)] for word in words if word not in held)
         if any(not any(other.startswith(stem) for other in held) for stem in stems):
             yield Difference(kind="name", page="", claim=name)
-
-
-@lru_cache(maxsize=64)
-def _words_of(text: str) -> frozenset[str]:
-    return frozenset(map(strip_accents, PLAIN_WORD.findall(text)))

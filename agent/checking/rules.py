@@ -27,7 +27,7 @@ from agent.checking.context import find_turn
 from agent.checking.differences import find_kinds
 from agent.evidence import content_words, fold, is_heading, is_row, split_sentences
 from agent.evidence.instructions import find_instruction
-from agent.evidence.language import language_of
+from agent.evidence.language import ends_as_question, language_of
 from agent.evidence.quantities import find_missing, missing_quantities, stands_on_page
 from agent.evidence.quoting import touched_sentences
 from agent.evidence.sentences import Span
@@ -283,7 +283,7 @@ def _is_whole(text: str, at: int, spans: Sequence[tuple[int, int]]) -> bool:
     """Whether a sentence is no part of another one, which was cut where its line ends."""
     start, end = spans[at]
     sentence = text[start:end]
-    if _QUESTION.search(sentence):
+    if ends_as_question(sentence):
         return False
     before = text[slice(*spans[at - 1])] if at else ""
     after = text[slice(*spans[at + 1])] if at + 1 < len(spans) else ""
@@ -297,4 +297,3 @@ def _strip_stops(text: str) -> str:
 
 
 _STOP = re.compile(r"[.!?…。！？؟۔।:：][\"'”’»“‘«)\]」』）]*$")
-_QUESTION = re.compile(r"[?？؟][\"'”’»“‘«)\]」』）]*$")

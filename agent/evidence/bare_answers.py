@@ -5,29 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from agent.evidence import rank_texts, split_sentences
+from agent.evidence import closest_sentences, split_sentences
 from agent.evidence.citing import compose_answer
 from agent.evidence.instructions import find_instruction
 from agent.evidence.markers import cited_numbers, strip_markers
-from agent.evidence.quoting import anchor_quote, ranked_pieces
 from agent.evidence.words import count_words
 from agent.state import Answered, Cited, Draft, Quote, Source
 
 BARE = "The answer came without a quote: what fits it best was taken"  # for Verify to judge
-
-
-class _Passage(NamedTuple):
-    source: Source
-    start: int
-    end: int
-
-    @property
-    def text(self) -> str:
-        return self.source.page.text[self.start : self.end]
-
-    @property
-    def text_with_title(self) -> str:
-        return f"{self.source.page.title} {self.text}"
 
 
 class Grounded(NamedTuple):
@@ -68,9 +53,10 @@ def _cite_candidates(answer: str, sources: Sequence[Source], topic: str, max_wor
         is_new = words_left > 0 and text not in tried
         tried.add(text)
         words_left -= count_words(text) if is_new else 0
-        if is_new and (passage := _find_candidate(text, allowed, topic)):
-            citations.append(Cited(source=passage.source.n, quote=passage.text))
-            text += f" [{passage.source.n}]"
+        near = closest_sentences(f"{topic} {text}", allowed) if is_new else []
+        for quote in near[:1]:
+            citations.append(Cited(source=quote.source, quote=quote.text))
+            text += f" [{quote.source}]"
         texts.append(text)
     return Draft(answer=" ".join(texts) if citations else "", citations=citations)
 
@@ -80,15 +66,5 @@ def find_closest(sources: Sequence[Source], topic: str) -> Quote | None:
 
     None where it gives orders to a model.
     """
-    best = _find_candidate("", sources, topic)
-    is_told = best and not find_instruction(best.text)
-    return anchor_quote(best.text, best.source) if best and is_told else None
-
-
-def _find_candidate(claim: str, sources: Sequence[Source], topic: str) -> _Passage | None:
-    """The sentence that fits the topic and a claim best."""
-    query = f"{topic} {claim}"
-    passages = [_Passage(s, *span) for s, span in ranked_pieces(sources, query, split_sentences)]
-    scores = rank_texts([passage.text_with_title for passage in passages], query)
-    best = max(range(len(passages)), key=lambda i: scores[i], default=-1)
-    return passages[best] if best >= 0 and scores[best] else None
+    best = next(iter(closest_sentences(topic, sources)), None)
+    return best if best and not find_instruction(best.text) else None

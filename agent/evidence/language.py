@@ -24,7 +24,7 @@ _SCRIPTS = (
 )
 _SCRIPT = re.compile("|".join(f"(?P<{tag}>[{span}])" for tag, span in _SCRIPTS))
 _LATIN = re.compile(r"[^\W\d_]+")
-QUESTION_MARKS = ("?", "？", "؟")
+CLOSING = " \"'”’»“‘«)]」』）"  # what may stand behind a stop
 ASKING = 2  # how many stop words the words of a question count for
 READ = 500  # characters of a text by which its language is told
 
@@ -159,10 +159,15 @@ def language_of(text: str) -> Language:
     return max(latin, key=lambda one: _fit(one, text, words))
 
 
+def ends_as_question(text: str) -> bool:
+    """Whether a sentence ends with a question mark."""
+    return text.rstrip(CLOSING).endswith(("?", "？", "؟"))
+
+
 def is_question(text: str) -> bool:
     """Whether a text asks something: by its question mark, or in the words of its language."""
     asks = (pattern for _, pattern in language_of(text).asks)
-    return text.rstrip().endswith(QUESTION_MARKS) or any(pattern.search(text) for pattern in asks)
+    return ends_as_question(text) or any(pattern.search(text) for pattern in asks)
 
 
 def script_language(text: str) -> str:

@@ -43,6 +43,12 @@ def find_names(text: str, language: str = "en") -> list[str]:
     return [*(text[a:b] for a, b in name_spans(text, language)), *chinese]
 
 
+def find_sure_names(text: str, language: str = "en") -> list[str]:
+    """The names of a text; a capital letter at its beginning alone makes none."""
+    names = find_names(text, language)
+    return [name for name in names if " " in name or not text.startswith(name)]
+
+
 def name_spans(text: str, language: str = "en") -> list[tuple[int, int]]:
     """Where the names stand. One word alone is none where every noun has a capital letter."""
     openers = _openers("sentences", language)
@@ -75,6 +81,14 @@ _CHINESE_NAME = re.compile(
 def capitalised_words(text: str) -> list[str]:
     """The words of a text that begin with a capital letter and have three letters or more."""
     return _CAPITALISED.findall(text)
+
+
+_QUALIFIER = re.compile(r"\s*[(（][^()（）]*[)）]\s*$")  # it tells things of one name apart
+
+
+def plain_name(title: str) -> str:
+    """A title without what stands in brackets at its end."""
+    return _QUALIFIER.sub("", title).strip()
 
 
 _BEHIND_NAME = re.compile(r"\s[-|–—·]\s|\s?[(:（：]")

@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
-from agent.evidence.names import is_named
+from agent.evidence.names import is_named, plain_name
 from agent.evidence.quantities import find_years, is_score
 from agent.evidence.ranking import join_spans, rank_texts, ranked_length, ranked_spans
 from agent.evidence.sentences import PASSAGE, Span, split_sentences
@@ -223,7 +223,6 @@ FURTHER = 0.4
 #: Rows one below the other, and how many of them are a long table.
 _TABLE, LONG_TABLE = re.compile(r"(?:^[^\n]* \| [^\n]*\n?)++", re.M), 500
 _AGAINST = frozenset({"v", "vs", "versus", "against"})
-_QUALIFIER = re.compile(r"\([^()]*\)$")  # what tells a subject from others of its name
 _APPENDIX = re.compile(
     r"(?:references|external links|notes|see also|further reading|bibliography|sources|footnotes)$",
     re.I,
@@ -260,7 +259,7 @@ def _score_passages(pieces: Sequence[_Piece], query: str) -> list[float]:
     fit = []
     for score, (source, piece) in zip(scores, pieces, strict=True):
         heading = source.page.text[slice(*piece.heading)].strip("# ")
-        told = set(content_words(_QUALIFIER.sub("", heading))) - _AGAINST
+        told = set(content_words(plain_name(heading))) - _AGAINST
         own = told - set(content_words(source.page.title)) or told
         dated = set(find_years(source.page.title))
         score *= ELSEWHERE if _APPENDIX.match(heading) else 1.0

@@ -102,6 +102,12 @@ def count_words(text: str) -> int:
     return len(spaced.split()) + (characters + 1) // 2
 
 
+@lru_cache(maxsize=64)
+def plain_words(text: str) -> frozenset[str]:
+    """The words of a text without case and accents."""
+    return frozenset(map(strip_accents, PLAIN_WORD.findall(text)))
+
+
 # --- stems -------------------------------------------------------------------------------------
 
 #: A stemmer of Snowball holds the word that it is at, so that threads take turns.

@@ -18,13 +18,13 @@ from collections.abc import Sequence
 
 from agent.evidence.credibility import host_kind
 from agent.evidence.language import language_of
+from agent.evidence.names import plain_name
 from agent.evidence.quantities import find_years
 from agent.evidence.quoting import sentence_span
 from agent.evidence.words import count_words
 from agent.slots.sameness import same_value
 from agent.state import Source, Statement
 
-_QUALIFIER = re.compile(r"[(（][^)）]*[)）]\s*$")  # it tells things of one name apart
 OPENING = 4  # words before the first comma that tell when
 NEAR = 300  # characters of a page, and on either side of a quote, that may say what it replaces
 Group = tuple[str, list[Statement]]
@@ -49,7 +49,7 @@ def group_by_time(said: Sequence[Statement], sources: Sequence[Source], topic: s
     if host_kind(own[last].page.url).score < max(host_kind(one.page.url).score for one in own):
         return []
     titles = {re.sub(r"\d+", "", source.page.title) for source in own}
-    versions = len(titles) == 1 and all(find_years(_QUALIFIER.sub("", s.page.title)) for s in own)
+    versions = len(titles) == 1 and all(find_years(plain_name(s.page.title)) for s in own)
     if not (all(years) or versions or _replaces_others(said[last], own[last])):
         return []
     groups: list[Group] = []

@@ -470,9 +470,3 @@ def test_a_sentence_longer_than_the_limit_is_cut_at_clauses() -> None:
     draft = told(WriteAnswer(topic="Who designed the Holm Bridge?", evidence=shown, max_words=20))
     assert "Clara Holm" in draft.answer
     assert draft.citations[0].quote in long
-
-
-def test_a_page_whose_title_is_blank_names_nobody() -> None:
-    shown, slots = page(" ", "He founded the firm."), (Slot(name="founder"),)
-    (row,) = told(CheckCoverage(topic="Who founded the firm?", slots=slots, evidence=shown)).slots
-    assert row.value is None

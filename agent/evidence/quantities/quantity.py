@@ -14,7 +14,7 @@ from agent.evidence.lists import find_lists, list_lengths
 from agent.evidence.markers import strip_markers
 from agent.evidence.quantities.numbers import digit_readings
 from agent.evidence.quantities.reading import Day, Number, Quantity, Reader, Score, years_unit
-from agent.evidence.words import PLAIN_WORD, strip_accents
+from agent.evidence.words import plain_words
 
 LONGEST_CLAIM = 10_000  # characters of a claim, or of a value, whose quantities are read
 LONGEST_QUOTES = 50_000  # characters of a quote
@@ -343,10 +343,6 @@ def _is_count(wanted: Number, given: _Evidence, claim: str) -> bool:
         return False
     if any(number in list_lengths(text) for text in given.texts):
         return True
-    there = _words_of(" ".join(given.texts))
+    there = plain_words(" ".join(given.texts))
     listed = (items for items in find_lists(claim[:LONGEST_CLAIM]) if number == len(items))
-    return any(all(_words_of(item) & there for item in items) for items in listed)
-
-
-def _words_of(text: str) -> set[str]:
-    return {strip_accents(word) for word in PLAIN_WORD.findall(text)}
+    return any(all(plain_words(item) & there for item in items) for items in listed)

@@ -252,9 +252,7 @@ class Reader:
 
     def _rough(self, at: int) -> str:
         """How a number at an offset is rounded, by the words before it; of a claim alone."""
-        if self._is_evidence:
-            return ""
-        return rounding_before(self._text, at)
+        return "" if self._is_evidence else find_rounding(self._text, at)[0]
 
     def _read_words(self, match: re.Match[str]) -> Sequence[Quantity]:
         """The numbers written out in a run of number words."""
@@ -291,13 +289,8 @@ class Reader:
         return Number(text, (value,), unit, self._rough(match.start()))
 
 
-def rounding_before(text: str, at: int) -> str:
-    """Which of `ROUGH` stands before an offset; "" for none."""
-    return find_rounding(text, at)[0]
-
-
 def find_rounding(text: str, at: int) -> tuple[str, int]:
-    """The same, and where its words begin."""
+    """Which of `ROUGH` stands before an offset, and where its words begin; "" for none."""
     begin = max(0, at - 30)
     before = strip_accents(text[begin:at]).rstrip(" $€£¥")
     found = ((kind, _rough_pattern(kind).search(before)) for kind in ROUGH)

@@ -12,7 +12,6 @@ from agent.llm.extractive.question import ParsedQuestion, is_another_kind
 from agent.llm.extractive.ranking import ScoredLine
 
 NEARBY = 0.4  # share of the question that a line with a sum of money must speak of
-LEAST_STEM = 5  # letters of a name that may be followed by an ending
 SHORT = 4  # content words of a question that is about one thing, not a chain of them
 MOST = 0.95  # no more is known of the surest: the questions of each kind are few
 #: Logistic weights (log odds) of what tells whether the best lines answer. Fitted to the answers of
@@ -106,17 +105,7 @@ def _has_foreign_name(question: ParsedQuestion, ranked: Sequence[ScoredLine]) ->
     texts = [text for s in ranked for text in (s.line.text, s.line.title)]
     spans = (year[:3] if year.endswith("0") else year for year in question.years[:1])
     year = any(not any(span in text for text in texts) for span in spans)  # `1970` is a decade too
-    return year or bool(numbers - bag) or any(not _is_said(name, bag) for name in named)
-
-
-def _is_said(name: set[str], bag: set[str]) -> bool:
-    """Whether a word of a name stands among others, by itself or with another ending."""
-    stems = tuple(word for word in name if len(word) >= LEAST_STEM)
-    ending = (
-        word.startswith(stems) or any(s.startswith(word) and len(word) >= LEAST_STEM for s in stems)
-        for word in bag
-    )
-    return bool(name & bag) or any(ending)
+    return year or bool(numbers - bag) or any(map(bag.isdisjoint, named))
 
 
 def _relates_names(question: ParsedQuestion, ranked: Sequence[ScoredLine]) -> bool:

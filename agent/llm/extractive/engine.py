@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -216,15 +215,14 @@ def _draft(task: Task[Any], read: _Read) -> dict[str, Any]:
     the answer is empty, and what is cited is what came closest.
     """
     question, ranked, stated, confidence = read
-    known = _find_known(getattr(task, "known", ()), ranked)
-    if not (known or read.is_sure):
+    if not read.is_sure:
         closest = choose_sentences(question, ranked, MOST_CLOSE)[:1]
         return {"answer": "", "citations": _cite(closest), "probability": confidence}
-    told = list(dict.fromkeys((*known, *(found.line for _, found in stated))))
+    told = list(dict.fromkeys(found.line for _, found in stated))
     facts = {slot.name: found.line for slot, found in stated}
     own = [facts.get(slot.name) for slot in task.slots if _is_own_fact(slot, question)]
     limit = int(getattr(task, "max_words", 80))
-    if known or (own and all(own)) or any(is_row(line.text) for line in told):
+    if (own and all(own)) or any(is_row(line.text) for line in told):
         picked = told
     else:
         picked = choose_sentences(question, ranked, limit, [line for line in own if line])
@@ -233,22 +231,12 @@ def _draft(task: Task[Any], read: _Read) -> dict[str, Any]:
     return {
         "answer": _write_answer(picked),
         "citations": _cite(picked),
-        "probability": confidence if read.is_sure else None,  # else others found what is known
+        "probability": confidence,
     }
 
 
 def _cite(lines: Sequence[Line]) -> list[dict[str, Any]]:
     return [{"source": line.source, "quote": line.text} for line in lines]
-
-
-def _find_known(known: Sequence[str], ranked: Sequence[ScoredLine]) -> list[Line]:
-    """The best sentence for each fact that is known already (`name: value [n]`)."""
-    facts = (found for fact in known if (found := re.fullmatch(r".*?: (.*) \[(\d+)\]", fact)))
-    for_each = (
-        [s for s in ranked if s.line.source == int(fact[2]) and fact[1] in s.line.text]
-        for fact in facts
-    )
-    return [max(some, key=lambda s: s.score).line for some in for_each if some]
 
 
 def _write_answer(picked: Sequence[Line]) -> str:

@@ -9,10 +9,12 @@ from typing import NamedTuple
 
 from agent.evidence import CJK, content_words, is_row
 from agent.evidence.asked import FINDERS
+from agent.evidence.language import ends_as_question
+from agent.evidence.names import plain_name
 from agent.evidence.quantities import find_years
 from agent.evidence.words import opens_with_pronoun, word_lists
 from agent.llm.extractive.fact import Fact, is_generic, read_slot
-from agent.llm.extractive.lines import Line, is_question, plain_name
+from agent.llm.extractive.lines import Line
 from agent.llm.extractive.question import ParsedQuestion, is_another_event
 from agent.llm.extractive.ranking import ScoredLine
 from agent.llm.extractive.stated import find_stated
@@ -118,9 +120,6 @@ def _values_of(slot: Slot, asked: Fact, line: Line, question: ParsedQuestion) ->
             yield Filled(line.text, line, line.text)
         return
     told = _bag(question.text)
-    subject = _find_subject(line, asked) if asked.kind == "name" else None
-    if subject and _bag(subject.value) - told:
-        yield subject
     text = _clause_of_year(line.text, question.years)
     for value in find_stated(text, asked, plain_name(line.title)):
         vague = asked.dated and asked.kind == "date" and not find_years(value)
@@ -140,26 +139,6 @@ def _clause_of_year(text: str, years: Sequence[str]) -> str:
 
 
 _BRACKETS = re.compile(r"\([^()]*\)")
-_PERSON = re.compile(r"(?:he|she|they)\b", re.I)
-_PASSIVE_BY = re.compile(r"\b(?:was|were|is|are|been)\s(?:\w+\s)?\w+ed\b|\bby\b")
-
-
-def _find_subject(line: Line, asked: Fact) -> Filled | None:
-    """The person or group of a page, of whom a sentence of it says what is asked.
-
-    Where the sentence begins with a pronoun, the quote holds the sentence before it too.
-    """
-    name = plain_name(line.title)
-    family = name.split()[-1] if name else ""
-    opening = line.text.lstrip("\"'“")
-    if not name or not asked.relation & _bag(line.text) or _PASSIVE_BY.search(line.text):
-        return None
-    if opening.startswith((name, family)):
-        return Filled(name if opening.startswith(name) else family, line, line.text)
-    start = line.whole.rfind(line.before, 0, line.start) if line.before else -1
-    if _PERSON.match(line.text) and start >= 0 and name in line.before:
-        return Filled(name, line, line.whole[start : line.start + len(line.text)])
-    return None
 
 
 def _count_left_out(line: Line, asked: Fact, question: ParsedQuestion) -> int | None:
@@ -168,7 +147,8 @@ def _count_left_out(line: Line, asked: Fact, question: ParsedQuestion) -> int | 
     Its page is about the thing asked, or it says all of it itself.
     """
     around = line.context if opens_with_pronoun(line.text) else line._replace(before="").context
-    if is_row(line.text) or is_question(line) or is_another_event(around, question, line.title):
+    is_no_prose = is_row(line.text) or ends_as_question(line.text)
+    if is_no_prose or is_another_event(around, question, line.title):
         return None
     own, near = _bag(line.text), _bag(around)
     left_out = [w for w in asked.words if not _says(w, near, own)]
@@ -183,8 +163,6 @@ def _count_left_out(line: Line, asked: Fact, question: ParsedQuestion) -> int | 
     is_about = bool(asked.names) or asked.kind in FINDERS  # a form of its own tells, too
     whole = all(_says(w, own, own) for w in asked.words) and is_about
     whole = whole and asked.kind not in ("score", "names")
-    subject = asked.kind == "name" and len(asked.words) > 2 and not left_out
-    whole = whole or (subject and _find_subject(line, asked) is not None)
     return len(left_out) + 1 if whole else None
 
 

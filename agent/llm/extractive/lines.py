@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 from agent.evidence import is_heading, is_row, split_sentences
 from agent.evidence.instructions import find_instruction
+from agent.evidence.language import CLOSING
 from agent.evidence.words import count_words
 from agent.outside import Excerpt
 from agent.outside.contract import RETRACTED
 
 _MARKER = re.compile(r"(?:[-*+•‣–>]|\d{1,3}[.)])\s+")
-_CLOSING = " \"'”’»)"
 _OPENS_LIST = (":", "：")
 FEWEST_WORDS = 4  # of a line without a stop; fewer are a label
 
@@ -50,11 +50,6 @@ class Line(NamedTuple):
         """Whether it is the next item of the list that another line is of, or ends its item."""
         inline = "\n" not in self.whole[other.start + len(other.text) : self.start]
         return self.follows(other) and other.is_listed and (bool(self.mark) or inline)
-
-
-def plain_name(title: str) -> str:
-    """A title without what stands in brackets at its end."""
-    return re.sub(r"\s*\(.*?\)$", "", title).strip()
 
 
 def quotable_lines(evidence: Sequence[Excerpt]) -> list[Line]:
@@ -108,14 +103,9 @@ def _is_heading_of(text: str, following: str) -> bool:
     return is_heading(text) and (following == "\n" or text.startswith(("#", "**")))
 
 
-def is_question(line: Line) -> bool:
-    """Whether a line is itself a question, which answers none."""
-    return line.text.rstrip(_CLOSING).endswith(("?", "？", "؟"))
-
-
 def is_label(line: Line) -> bool:
     """Whether a line tells nothing by itself: a heading, the head of a table or a list, a word."""
-    text = line.text.rstrip(_CLOSING)
+    text = line.text.rstrip(CLOSING)
     if text.endswith(_OPENS_LIST):
         return True
     if is_row(text):

@@ -9,7 +9,8 @@ from typing import NamedTuple
 from agent.evidence import rank_texts
 from agent.evidence.asked import find_values
 from agent.evidence.language import load_language
-from agent.llm.extractive.lines import Line, plain_name
+from agent.evidence.names import plain_name
+from agent.llm.extractive.lines import Line
 from agent.llm.extractive.question import ParsedQuestion
 from agent.llm.extractive.synonyms import synonyms_of
 

@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
+from agent.evidence.language import ends_as_question
+from agent.evidence.names import plain_name
 from agent.evidence.words import count_words, opens_with_pronoun
-from agent.llm.extractive.lines import Line, is_label, is_question, plain_name
+from agent.llm.extractive.lines import Line, is_label
 from agent.llm.extractive.question import ParsedQuestion
 from agent.llm.extractive.ranking import ScoredLine
-from agent.slots.namesakes import has_other_qualifier
 
 SENTENCES = 4
 CANDIDATES = 25
@@ -44,7 +45,7 @@ def choose_sentences(
         return listed
     raised = [s._replace(score=s.score + WANTED * (s.line in told)) for s in ranked]
     left = sorted(raised, key=lambda s: -s.score)[:CANDIDATES]
-    left = [s for s in left if not (is_question(s.line) or is_label(s.line))]
+    left = [s for s in left if not (ends_as_question(s.line.text) or is_label(s.line))]
     picked: list[ScoredLine] = []
     while left and len(picked) < SENTENCES:
         worth = [_marginal_score(s, picked, question) for s in left]
@@ -129,14 +130,7 @@ def _adds_something(line: Line, picked: Sequence[ScoredLine], question: ParsedQu
     linked = len(title) > 3 and any(title in s.line.text.casefold() for s in picked)
     new = [own - set(question.read(s.line.text)) for s in picked]
     copies = any(len(words) <= COPIED * len(own) and not _has_digit(words) for words in new)
-    is_said = (linked or not named or any(named)) and not copies and not addresses_reader(line)
-    return is_said and not _is_of_another(line, picked[0].line, question)
-
-
-def _is_of_another(line: Line, best: Line, question: ParsedQuestion) -> bool:
-    """Whether a line is of another thing of the name, where the question says which is meant."""
-    own = set(question.read(best.title)) - set(question.read(line.title))
-    return has_other_qualifier(best.title, line.title) and bool(own & set(question.words))
+    return (linked or not named or any(named)) and not copies and not addresses_reader(line)
 
 
 def _has_digit(words: Iterable[str]) -> bool:

@@ -85,7 +85,6 @@ _BEFORE_ROLE = re.compile(
     r"\s(?:(?!of\b|son\b|daughter\b|under\b)[\w-]+\s){0,4}"
 )
 _LISTED = re.compile(r"(?:\s\([^)]*\))?(?:, (?:and )?| and (?:the )?| & )")
-_OF = re.compile(r"\s(?:of|from)\s(?:the\s)?")
 #: Words between two names of which the first describes the second: `British singer X`.
 _DESCRIBED = re.compile(
     r" (?:(?!(?:of|in|for|at|from|with|on|under|as|by|\w+ed|\w+ing)\s)[a-z'’/-]+ ){1,4}"
@@ -139,8 +138,6 @@ def _subject(text: str, start: int, spans: list[Span]) -> Span | None:
     gap = text[before[-1][1] : start] if before else ";"
     if not (_SUBJECT.fullmatch(gap) or _TO_VERB.fullmatch(gap)):
         return None
-    if len(before) > 1 and _OF.fullmatch(text[before[-2][1] : before[-1][0]]):
-        before.pop()  # `Edmund Hillary of New Zealand`
     return None if _HELD.search(text[: before[-1][0]][-12:]) else before[-1]
 
 
