@@ -41,7 +41,7 @@ class Language(NamedTuple):
     parts: re.Pattern[str]  # what stands between two questions in one
     replaces: re.Pattern[str]  # what a text says that holds in the place of an older one
     extremes: tuple[tuple[str, re.Pattern[str]], ...]  # `max`, `min`: that something is the most
-    totals: tuple[tuple[str, re.Pattern[str]], ...]  # `count`, `different`, `sum`, `mean`; `rows`
+    totals: tuple[tuple[str, re.Pattern[str]], ...]  # what a table is asked; `0` is a number
     contrasts: tuple[tuple[str, re.Pattern[str]], ...]  # words by which two sentences differ
     ratios: tuple[tuple[re.Pattern[str], Decimal], ...]  # a half, a third, twice
     wishes: dict[str, re.Pattern[str]]  # what an instruction says of a year, and of a site

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import NamedTuple
 
 from agent.evidence.language import Language, language_of
@@ -305,6 +305,7 @@ class TableQuestion:
         self._title = frozenset(content_words(title, language.tag))
         self._kinds = dict(self._take_kinds(language))
         self._negation = dict(language.contrasts)["negation"]
+        self._between = dict(language.totals)["between"]
 
     def read(self) -> list[Query]:
         """What is asked; [] where it asks nothing of the table, or where that is not plain."""
@@ -413,11 +414,17 @@ class TableQuestion:
                 yield kind, match.start()
 
     def _take_limits(self) -> Iterator[tuple[str, str]]:
-        for one in read_quantities(self._text):
-            if isinstance(one, Number) and one.rough in SIGNS:
-                at = self._text.find(one.text)
-                self._take(find_rounding(self._text, at)[1], at + len(one.text))
-                yield SIGNS[one.rough], f"{one.values[0]:g}"
+        read = [one for one in read_quantities(self._text) if isinstance(one, Number)]
+        for one in (one for one in read if one.rough in SIGNS):
+            at = self._text.find(one.text)
+            self._take(find_rounding(self._text, at)[1], at + len(one.text))
+            yield SIGNS[one.rough], f"{one.values[0]:g}"
+        for least, most in pairwise(one for one in read if not one.rough):
+            before, _, rest = self._text.partition(least.text)
+            middle, _, rest = rest.partition(most.text)
+            if match := self._between.search(f"{before}0{middle}0{rest}"):
+                self._take(match.start(), len(self._text) - len(rest))
+                yield from ((">=", f"{least.values[0]:g}"), ("<=", f"{most.values[0]:g}"))
 
     def _take_cells(self) -> list[Filter] | None:
         """The cells that a question names, longest first; None where one may be of two columns."""

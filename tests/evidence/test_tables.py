@@ -29,6 +29,16 @@ A6 | | open | $5.00 | 1"""
         ("How many units in different cities?", ""),
         ("How many units in Oslo?", "12 = sum(Units; City = Oslo)"),
         ("How many orders have an amount of more than 500?", "3 = count(Order ID; Amount > 500)"),
+        (
+            "How many orders have an amount between $20 and $100?",
+            "2 = count(Order ID; Amount >= 20; Amount <= 100)",
+        ),
+        (
+            "Wie viele orders in Oslo haben einen amount von 5 bis 700?",
+            "2 = count(Order ID; City = Oslo; Amount >= 5; Amount <= 700)",
+        ),
+        ("How many orders are between Oslo and 100?", ""),
+        ("How many orders have an amount of 20 and 100?", ""),
         ("Which order has the highest amount?", "A4 = value(Order ID; Amount = max)"),
         ("Which city has the most orders?", "Oslo = value(City; max count Order ID)"),
         ("Which city has the lowest average amount?", "Bergen = value(City; min mean Amount)"),
