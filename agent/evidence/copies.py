@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import islice, product
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ SHINGLE = 5  # words: two writers seldom hit on the same five in a row
 #: The share of the smaller text's shingles from which it repeats the other one: a copy keeps most
 #: of them under another heading or with a few words changed. Set by hand: `evals.conflicts`.
 REPEATED = 0.5
+LEAST_SHINGLES = 10  # of a search result that is compared; set by hand
 #: Words of a question that a result repeats: fewer stand in texts about the same thing too.
 LEAST_REPEATED = 6
 #: The share of the content words of two results from which these are alike. Results that were
@@ -47,6 +49,24 @@ def find_copies(sources: Sequence[Source]) -> dict[int, int]:
         first[source.n] = next(whole, source.n)
         held[source.n] = own
     return first
+
+
+def repeats_hit(one: Hit, other: Hit) -> bool:
+    """Whether two results are near-copies of each other as far as their search tells.
+
+    Another number makes another page: two finals are told in the same words. Short snippets may be
+    alike by coincidence.
+    """
+    (numbers, own), (others_numbers, others) = map(_read_hit, (one, other))
+    is_long = min(len(own), len(others)) >= LEAST_SHINGLES
+    return is_long and numbers == others_numbers and _is_copy(own, others)
+
+
+@lru_cache(maxsize=256)  # each result is compared with each other one
+def _read_hit(hit: Hit) -> tuple[set[str], set[int]]:
+    """The numbers and the shingles of a result, which nobody changes."""
+    text = f"{hit.title} {hit.snippet}"
+    return set(map(_digits, _NUMBER.findall(text))), _shingles(text)
 
 
 def are_alike(one: Hit, other: Hit) -> bool:

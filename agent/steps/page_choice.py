@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from agent.evidence import rank_texts
-from agent.evidence.copies import are_alike, repeats_question
+from agent.evidence.copies import are_alike, repeats_hit, repeats_question
 from agent.evidence.credibility import host_owner, is_reference
 from agent.evidence.names import is_named
 from agent.slots.forms import slot_words
@@ -105,7 +105,7 @@ def _limit_of_further(limit: int) -> int:
 
 
 def _independent_first(hits: Iterable[Hit], topic: str) -> list[Hit]:
-    """The hits by rank, but those behind the others that an owner has before them.
+    """The hits by rank, but those behind the others that an owner or a text has before them.
 
     Of pages that repeat the topic's question one is a witness. Several pages of a reference work
     are no witnesses to each other: one is of the town, another of its mayor.
@@ -123,7 +123,8 @@ def _independent_first(hits: Iterable[Hit], topic: str) -> list[Hit]:
 
 def _is_one_witness(one: Hit, other: Hit) -> bool:
     owner = host_owner(one.url)
-    return bool(owner) and owner == host_owner(other.url) and not is_reference(one.url)
+    is_same_owner = bool(owner) and owner == host_owner(other.url) and not is_reference(one.url)
+    return is_same_owner or repeats_hit(one, other)
 
 
 def _extend(research: Research, chosen: Sequence[Hit]) -> list[Hit]:

@@ -72,6 +72,16 @@ def test_free_hosts_have_many_owners_and_a_reference_work_many_subjects() -> Non
     assert names(best(town, 2)) == names(list(town[:2]))
 
 
+def test_a_near_copy_waits_unless_it_differs_in_a_number() -> None:
+    text = "The old bridge over the river Vels was opened on a rainy day in {} by the mayor himself"
+    first, copy, other = (
+        Hit(url=f"https://{name}.com/", title="The bridge", snippet=text.format(year))
+        for name, year in (("a", 1904), ("b", 1904), ("c", 1905))
+    )
+    plain = Hit(url="https://d.com/", title="Bridges", snippet="They cross rivers.")
+    assert best([first, copy, other, plain], 3) == [first, other, plain]
+
+
 QUESTION = "In which town was the founder of Velmora Works born?"
 
 
