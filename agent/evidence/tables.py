@@ -15,11 +15,11 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import combinations, pairwise
 from typing import NamedTuple
 
-from agent.evidence.language import Language, language_of
+from agent.evidence.language import LANGUAGES, Language, language_of, load_language
 from agent.evidence.quantities import Day, Number, find_rounding, read_quantities
 from agent.evidence.sentences import Span
 from agent.evidence.words import content_words
@@ -29,6 +29,9 @@ MIN_ROWS = 5  # of a table, its head among them
 MOST_VALUES = 5  # that are told of a column
 MOST_WORDS = 30  # of a question that asks a table
 SAMPLED, NUMERIC = 100, 0.9  # cells of a column that are looked at; the share that are numbers
+#: What stands in a column of numbers where one is not known.
+UNKNOWN = frozenset("na n/a #n/a nan null none - – — . ?".split())
+NEAR_SUM = Decimal("0.01")  # the share by which a row of totals may differ, being rounded
 YEARS = range(1000, 2200)  # numbers that are all among these are years
 SIGNS = {"over": ">", "least": ">=", "under": "<", "most": "<="}
 Rows = Sequence[int]
@@ -43,9 +46,12 @@ _WITHIN = re.compile(
     r"\b(?:in|on|of|during|im|am|en|em|le|el|il|nel|op) (?:the )?\||\|(?:in|im) ", re.I
 )
 _DAY, _PERIOD = re.compile(r"\d{4}-\d\d-\d\d(?!\d)"), re.compile(r"\d{4}(?:-\d\d)?")
-_WORD = re.compile(r"[^\W_](?:[^\s,;:!?()\"]*[^\W_])?")
+_WORD = re.compile(r"(?:(?<!\S)[-−<>≤≥](?=\d))?[^\W_](?:[^\s,;:!?()\"]*[^\W_])?")
+_DECIMAL_COMMA = re.compile(r"\d,\d{1,2}\W*$")
+_DECIMAL_POINT = re.compile(r"\d\.(?:\d{1,2}|\d{4,})\W*$")
 _DIGITS = re.compile(
-    r"([-−(])?\s?(?:[A-Z]{3}\s|[^\w\s(]\s?)?([-−])?(\d[\d.,'’ \u00a0\u202f]*)\)?"
+    r"([-−(])?\s?(?:[A-Z]{3}\s|[^\w\s(]\s?)?([-−])?"
+    r"(\.?\d[\d.,'’ \u00a0\u202f]*)(?:[eE]([-+]?\d\d?))?\)?"
     r"(?:\s?(?:[^\w\s]|[^\W\d_]{1,4}))?"
 )
 
@@ -82,6 +88,9 @@ class PageTable:
         self.rows = [self._split(line) for line in lines[1:]]
         self._numbers: dict[int, list[Decimal | None]] = {}
         self._folded: dict[int, list[str]] = {}  # the cells of columns, as they are compared
+        if self._ends_in_totals():
+            self.rows.pop()
+            self._numbers.clear()
 
     def _split(self, line: str) -> list[str]:
         """The cells of a row, each at its column: by its place, or by the name before it."""
@@ -91,6 +100,22 @@ class PageTable:
             known = {name: value for name, _, value in named}
             return [known.get(name, "") for name in self.names]
         return cells + [""] * (len(self.names) - len(cells))
+
+    @cached_property
+    def _has_comma(self) -> bool:
+        """Whether its numbers have a comma before their decimals, so far as one tells, no point."""
+        sample = [cell for row in self.rows[:SAMPLED] for cell in row if _DIGITS.fullmatch(cell)]
+        has_point = any(map(_DECIMAL_POINT.search, sample))
+        return any(map(_DECIMAL_COMMA.search, sample)) and not has_point
+
+    def _ends_in_totals(self) -> bool:
+        """Whether the last row says that it adds up a column, and does so."""
+        told = next(filter(None, self.rows[-1]), "")
+        if not any(dict(load_language(tag).totals)["sum"].search(told) for tag in LANGUAGES):
+            return False
+        columns = (self.numbers(n) for n in range(len(self.names)))
+        sums = ((one[-1], sum(filter(None, one[:-1]))) for one in columns)
+        return any(last and abs(last - total) <= NEAR_SUM * abs(last) for last, total in sums)
 
     @property
     def has_names(self) -> bool:
@@ -102,11 +127,15 @@ class PageTable:
         """The numbers of a column; none at all where it has other cells than numbers."""
         if column not in self._numbers:
             cells = [row[column] for row in self.rows]
-            sample = [cell for cell in cells if cell][:SAMPLED]
-            has_comma = any(re.search(r"\d,\d{1,2}\W*$", cell) for cell in cells)
+            told = [cell for cell in cells if cell and cell.casefold() not in UNKNOWN]
+            sample = told[:SAMPLED]
+            has_comma = self._has_comma or any(map(_DECIMAL_COMMA.search, cells))
             are_told = sum(map(bool, map(_DIGITS.fullmatch, sample))) > NUMERIC * len(sample)
             read = [_to_number(cell, has_comma=has_comma) for cell in cells if are_told]
-            self._numbers[column] = read or [None] * len(cells)
+            others = (cell for cell, one in zip(cells, read, strict=False) if one is None)
+            if not read or any(any(map(str.isdigit, cell)) for cell in others):
+                read = [None] * len(cells)  # what holds a number that is not read, is not computed
+            self._numbers[column] = read
         return self._numbers[column]
 
     def is_numeric(self, column: int) -> bool:
@@ -249,13 +278,17 @@ def _to_number(cell: str, *, has_comma: bool = False) -> Decimal | None:
     plain = re.sub(r"[^\d.]", "", digits).rstrip(".")
     if plain.count(".") > 1:
         return None
-    return Decimal(plain) * (-1 if match[1] or match[2] else 1)
+    return Decimal(plain).scaleb(int(match[4] or 0)) * (-1 if match[1] or match[2] else 1)
 
 
 def _write(value: Decimal) -> str:
     """A number in plain digits, at most four decimals of a fraction."""
     text = f"{value:f}" if -value.as_tuple().exponent <= 4 else f"{value:.4f}"  # type: ignore[operator]
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _write_float(value: float) -> str:
+    return f"{Decimal(repr(value)).normalize():f}"
 
 
 @lru_cache(maxsize=16)
@@ -297,7 +330,8 @@ class TableQuestion:
         language = language_of(question)
         words = list(_WORD.finditer(question))[: MOST_WORDS + 1]
         self._words = [
-            _Word(*w.span(), frozenset(content_words(w[0], language.tag))) for w in words
+            _Word(*w.span(), frozenset(content_words(w[0], language.tag) or self._stress(w[0])))
+            for w in words
         ]
         self._left = {n for n, word in enumerate(self._words) if word.stems}
         self._taken: list[Span] = []  # of the question, that is understood
@@ -323,12 +357,20 @@ class TableQuestion:
             return []
         columns = [n for n in named if n not in {one.column for one in equal}]
         if limits:
-            measures = [n for n in columns if self._table.is_measure(n)] or self._only_measure()
-            if not measures:
+            numeric = [n for n in columns if self._table.is_numeric(n)] or self._only_measure()
+            if not numeric or (numeric == [0] and not self._table.has_repeated(0)):
                 return []
-            columns = [n for n in columns if n != measures[0]]
-            equal += [Filter(measures[0], sign, of) for sign, of in limits]
+            starts = self._starts
+            for at, sign, of in limits:  # each is of the column that is named next to it
+                column = min(numeric, key=lambda n: abs(starts.get(n, 0) - at))
+                equal.append(Filter(column, sign, of))
+            columns = [n for n in columns if n not in {one.column for one in equal}]
         return self._choose(columns, tuple(equal))
+
+    def _stress(self, word: str) -> list[str]:
+        """A word that says nothing, as `or`, but in capitals: `OR` may be a cell."""
+        is_stressed = len(word) > 1 and word.isupper() and not self._text.isupper()
+        return [word.casefold()] if is_stressed else []
 
     def _is_negated(self) -> bool:
         """Whether a question asks for what is not so, beside what a cell or a limit says."""
@@ -409,22 +451,31 @@ class TableQuestion:
     def _take_kinds(self, language: Language) -> Iterator[tuple[str, int]]:
         """What is computed, and where the words stand that say so."""
         for kind, pattern in (*language.totals, *language.extremes):
-            for match in pattern.finditer(self._text):
+            for match in pattern.finditer(self._text) if kind != "between" else ():
                 self._take(*match.span())
                 yield kind, match.start()
 
-    def _take_limits(self) -> Iterator[tuple[str, str]]:
+    def _take_limits(self) -> Iterator[tuple[int, str, str]]:
+        """What a question says of numbers: where, with which sign, of which number."""
         read = [one for one in read_quantities(self._text) if isinstance(one, Number)]
         for one in (one for one in read if one.rough in SIGNS):
             at = self._text.find(one.text)
+            if self._is_in_cell(at):
+                continue
             self._take(find_rounding(self._text, at)[1], at + len(one.text))
-            yield SIGNS[one.rough], f"{one.values[0]:g}"
+            yield at, SIGNS[one.rough], _write_float(one.values[0])
         for least, most in pairwise(one for one in read if not one.rough):
             before, _, rest = self._text.partition(least.text)
             middle, _, rest = rest.partition(most.text)
             if match := self._between.search(f"{before}0{middle}0{rest}"):
                 self._take(match.start(), len(self._text) - len(rest))
-                yield from ((">=", f"{least.values[0]:g}"), ("<=", f"{most.values[0]:g}"))
+                yield match.start(), ">=", _write_float(least.values[0])
+                yield match.start(), "<=", _write_float(most.values[0])
+
+    def _is_in_cell(self, at: int) -> bool:
+        """Whether a number is part of a word that is a cell: `<25`, a group of ages."""
+        words = [self._text[w.start : w.end] for w in self._words if w.start < at < w.end]
+        return any(word in row for word in words for row in self._table.rows)
 
     def _take_cells(self) -> list[Filter] | None:
         """The cells that a question names, longest first; None where one may be of two columns."""
@@ -440,7 +491,8 @@ class TableQuestion:
                 if (folded := cell.casefold()) in grams:
                     found.setdefault(folded, {}).setdefault(n, cell)
         filters: list[Filter] = []
-        for folded in sorted(found, key=len, reverse=True):
+        names = [name.casefold() for name in self._table.names]
+        for folded in sorted(found, key=lambda one: (one in names, -len(one))):
             start, end = grams[folded]
             own = {n for n, w in enumerate(self._words) if start <= w.start and w.end <= end}
             if not {n for n in own if self._words[n].stems} <= self._left:
@@ -450,6 +502,10 @@ class TableQuestion:
             if len(columns) > 1 and len(told) != 1:
                 return None
             column = told[0] if len(told) == 1 else next(iter(columns))
+            if any(one.column == column for one in filters):
+                if folded in names:
+                    continue
+                return None
             self._take(start, end)
             filters.append(Filter(column, "=", columns[column]))
         return filters
