@@ -15,7 +15,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from itertools import combinations, pairwise
 from typing import NamedTuple
 
@@ -45,7 +45,7 @@ _STATEMENT = re.compile(r"(.+?) = (\w+\(.*\))", re.S)
 _WITHIN = re.compile(
     r"\b(?:in|on|of|during|im|am|en|em|le|el|il|nel|op) (?:the )?\||\|(?:in|im) ", re.I
 )
-_DAY, _PERIOD = re.compile(r"\d{4}-\d\d-\d\d(?!\d)"), re.compile(r"\d{4}(?:-\d\d)?")
+_DAY, _PERIOD = re.compile(r"\d{4}([-/])\d\d\1\d\d(?!\d)"), re.compile(r"\d{4}(?:-\d\d)?")
 _WORD = re.compile(r"(?:(?<!\S)[-−<>≤≥](?=\d))?[^\W_](?:[^\s,;:!?()\"]*[^\W_])?")
 _DECIMAL_COMMA = re.compile(r"\d,\d{1,2}\W*$")
 _DECIMAL_POINT = re.compile(r"\d\.(?:\d{1,2}|\d{4,})\W*$")
@@ -195,11 +195,12 @@ class PageTable:
             value = self._total(one.of, one.column, rows)
             return [n for n in rows if self.numbers(one.column)[n] == value]
         if one.sign == "=":
+            same = str.maketrans("/", "-") if self.has_days(one.column) else {}
             folded = self._folded.get(one.column) or [
-                row[one.column].casefold() for row in self.rows
+                row[one.column].casefold().translate(same) for row in self.rows
             ]
-            self._folded[one.column], of = folded, one.of.casefold()
-            begin = f"{of}-" if _PERIOD.fullmatch(of) and self.has_days(one.column) else "\n"
+            self._folded[one.column], of = folded, one.of.casefold().translate(same)
+            begin = f"{of}-" if same and _PERIOD.fullmatch(of) else "\n"
             return [n for n in rows if folded[n] == of or folded[n].startswith(begin)]
         limit, numbers = _to_number(one.of), self.numbers(one.column)
         return [n for n in rows if _compare(numbers[n], one.sign, limit)]
@@ -329,14 +330,16 @@ class TableQuestion:
         self._text, self._table = question, table
         language = language_of(question)
         words = list(_WORD.finditer(question))[: MOST_WORDS + 1]
-        self._words = [
-            _Word(*w.span(), frozenset(content_words(w[0], language.tag) or self._stress(w[0])))
-            for w in words
-        ]
+        self._tag = language.tag
+        self._words = [_Word(*w.span(), self._stem(w[0]) or self._stress(w[0])) for w in words]
         self._left = {n for n, word in enumerate(self._words) if word.stems}
         self._taken: list[Span] = []  # of the question, that is understood
-        self._names = [frozenset(content_words(name, language.tag)) for name in table.names]
-        self._title = frozenset(content_words(title, language.tag))
+        self._names = [self._stem(name) for name in table.names]
+        self._title = self._stem(title)
+        parts = (re.findall(r"[^\W_]+", name) for name in table.names)
+        whole = "|".join(r"[\W_]+".join(one) for one in sorted(parts, key=len, reverse=True) if one)
+        found = re.finditer(rf"(?<!\w)(?:{whole})(?!\w)", question, re.I)
+        self._whole = [match.span() for match in found]  # where the whole name of a column stands
         self._kinds = dict(self._take_kinds(language))
         self._negation = dict(language.contrasts)["negation"]
         self._between = dict(language.totals)["between"]
@@ -360,17 +363,19 @@ class TableQuestion:
             numeric = [n for n in columns if self._table.is_numeric(n)] or self._only_measure()
             if not numeric or (numeric == [0] and not self._table.has_repeated(0)):
                 return []
-            starts = self._starts
-            for at, sign, of in limits:  # each is of the column that is named next to it
-                column = min(numeric, key=lambda n: abs(starts.get(n, 0) - at))
-                equal.append(Filter(column, sign, of))
+            for span, sign, of in limits:  # each is of the column that is named next to it
+                equal.append(Filter(min(numeric, key=partial(self._gap, span)), sign, of))
             columns = [n for n in columns if n not in {one.column for one in equal}]
         return self._choose(columns, tuple(equal))
 
-    def _stress(self, word: str) -> list[str]:
+    def _stem(self, text: str) -> frozenset[str]:
+        words = content_words(text.replace("_", " "), self._tag)
+        return frozenset(word.rstrip("e") or word for word in words)
+
+    def _stress(self, word: str) -> frozenset[str]:
         """A word that says nothing, as `or`, but in capitals: `OR` may be a cell."""
         is_stressed = len(word) > 1 and word.isupper() and not self._text.isupper()
-        return [word.casefold()] if is_stressed else []
+        return frozenset([word.casefold()] if is_stressed else ())
 
     def _is_negated(self) -> bool:
         """Whether a question asks for what is not so, beside what a cell or a limit says."""
@@ -390,7 +395,13 @@ class TableQuestion:
             return self._count(columns, filters)
         found = [Query("value", n, filters) for n in columns[:2]] if filters else []
         # only what names the rows may be several: else nothing tells the values apart
-        return [one for one in found if one.column == 0 or len(table.compute(one)[0]) == 1]
+        return [one for one in found if one.column == 0 or self._is_one(one)]
+
+    def _is_one(self, query: Query) -> bool:
+        """Whether there is one value, and a number is that of one row: of more it may be a sum."""
+        values, rows = self._table.compute(query)
+        is_number = query.column is not None and self._table.is_measure(query.column)
+        return len(values) == 1 and not (is_number and len(rows) > 1)
 
     def _count(self, columns: list[int], filters: tuple[Filter, ...]) -> list[Query]:
         """How many: a sum of what counts itself, else different cells, else rows of one thing."""
@@ -412,7 +423,7 @@ class TableQuestion:
 
         What has it is the other column: its value in one row or in all, not where the two differ.
         """
-        behind = [n for n in columns if self._starts[n] > self._kinds[best]]
+        behind = [n for n in columns if self._named[n][0] > self._kinds[best]]
         of = next(iter(behind or columns[1:]), None)
         asked = next((n for n in columns if n != of), None)
         if asked in behind:
@@ -423,7 +434,8 @@ class TableQuestion:
         if not self._table.is_measure(of):
             return [] if total else self._group(asked, filters, (best, "count", of))
         if asked is None:
-            return [] if total else [Query(best, of, filters)]
+            before = any(self._words[n].start < self._kinds[best] for n in self._left)
+            return [] if total or before else [Query(best, of, filters)]  # else it is no number
         summed = self._group(asked, filters, (best, total or "sum", of))
         if total:
             return summed
@@ -449,28 +461,48 @@ class TableQuestion:
         self._left -= {n for n, w in enumerate(self._words) if start <= w.start and w.end <= end}
 
     def _take_kinds(self, language: Language) -> Iterator[tuple[str, int]]:
-        """What is computed, and where the words stand that say so."""
-        for kind, pattern in (*language.totals, *language.extremes):
-            for match in pattern.finditer(self._text) if kind != "between" else ():
-                self._take(*match.span())
+        """What is computed, and where the words stand that say so.
+
+        What is part of the name of a column computes nothing, but `total cost` if nothing else is
+        asked of it.
+        """
+        kinds = [one for one in (*language.totals, *language.extremes) if one[0] != "between"]
+        found = [(kind, match) for kind, words in kinds for match in words.finditer(self._text)]
+        own = [one for one in found if not self._is_in_name(*one[1].span())]
+        for kind, match in own:
+            self._take(*match.span())
+            yield kind, match.start()
+        for kind, match in () if any(kind != "rows" for kind, _ in own) else found:
+            if kind in ("sum", "mean") and match.span() not in self._whole:
                 yield kind, match.start()
 
-    def _take_limits(self) -> Iterator[tuple[int, str, str]]:
+    def _is_in_name(self, start: int, end: int) -> bool:
+        """Whether words are part of the name of a column that the question says whole."""
+        return any(a < end and start < b for a, b in self._whole)
+
+    def _gap(self, span: Span, column: int) -> int:
+        """How many characters stand between some words and the name of a column."""
+        start, end = self._named.get(column, span)
+        return max(start - span[1], span[0] - end)
+
+    def _take_limits(self) -> Iterator[tuple[Span, str, str]]:
         """What a question says of numbers: where, with which sign, of which number."""
         read = [one for one in read_quantities(self._text) if isinstance(one, Number)]
         for one in (one for one in read if one.rough in SIGNS):
             at = self._text.find(one.text)
             if self._is_in_cell(at):
                 continue
-            self._take(find_rounding(self._text, at)[1], at + len(one.text))
-            yield at, SIGNS[one.rough], _write_float(one.values[0])
+            span = find_rounding(self._text, at)[1], at + len(one.text)
+            self._take(*span)
+            yield span, SIGNS[one.rough], _write_float(one.values[0])
         for least, most in pairwise(one for one in read if not one.rough):
             before, _, rest = self._text.partition(least.text)
             middle, _, rest = rest.partition(most.text)
             if match := self._between.search(f"{before}0{middle}0{rest}"):
                 self._take(match.start(), len(self._text) - len(rest))
-                yield match.start(), ">=", _write_float(least.values[0])
-                yield match.start(), "<=", _write_float(most.values[0])
+                span = match.start(), len(self._text) - len(rest)
+                yield span, ">=", _write_float(least.values[0])
+                yield span, "<=", _write_float(most.values[0])
 
     def _is_in_cell(self, at: int) -> bool:
         """Whether a number is part of a word that is a cell: `<25`, a group of ages."""
@@ -494,6 +526,8 @@ class TableQuestion:
         names = [name.casefold() for name in self._table.names]
         for folded in sorted(found, key=lambda one: (one in names, -len(one))):
             start, end = grams[folded]
+            if any(a <= start and end <= b and end - start < b - a for a, b in self._whole):
+                continue
             own = {n for n, w in enumerate(self._words) if start <= w.start and w.end <= end}
             if not {n for n in own if self._words[n].stems} <= self._left:
                 continue
@@ -546,7 +580,7 @@ class TableQuestion:
         """
         parts = Counter(stem for name in self._names for stem in name)
         order = sorted(range(len(self._names)), key=lambda n: -len(self._names[n]))
-        found: dict[int, int] = {}
+        found: dict[int, Span] = {}
         for is_whole in (True, False):
             for column in (n for n in order if n not in found):
                 name, left = self._names[column], self._stems_left()
@@ -554,6 +588,6 @@ class TableQuestion:
                 if own and (not is_whole or name <= left):
                     taken = {n for n in self._left if self._words[n].stems & own}
                     self._left -= taken
-                    found[column] = min(taken)
-        self._starts = {column: self._words[n].start for column, n in found.items()}
+                    found[column] = self._words[min(taken)].start, self._words[max(taken)].end
+        self._named = found
         yield from sorted(found, key=found.__getitem__)
