@@ -105,6 +105,13 @@ class BlockBuilder:
             self._mark = ""
             self._put(text)
 
+    def drop_end(self, mark: str) -> bool:
+        """Take a mark that ends the text away again; whether it was there."""
+        is_there = not self._mark and self._parts[-1:] == [mark]
+        if is_there:
+            self._length -= len(self._parts.pop())
+        return is_there
+
     def next_cell(self) -> None:
         """Begin the next cell of a row."""
         self._mark = ""

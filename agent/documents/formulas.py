@@ -26,6 +26,13 @@ _BY_POSITION = {
 _JOINTS = {"mtable": "; ", "m": "; ", "eqArr": "; ", "func": " "}
 _BLANKS = re.compile(r"\s+")
 STRUCK = "~~"  # around what is struck through, as in Markdown
+
+
+def strike_text(text: str) -> str:
+    """A text between the marks of what is struck through, unless it is blank."""
+    return f"{STRUCK}{text}{STRUCK}" if text.strip() else text
+
+
 _UNSEEN = frozenset("annotation annotation-xml".split())
 
 

@@ -15,11 +15,11 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
-from functools import lru_cache
+from functools import cached_property, lru_cache, partial
 from itertools import combinations, pairwise
 from typing import NamedTuple
 
-from agent.evidence.language import Language, language_of
+from agent.evidence.language import LANGUAGES, Language, language_of, load_language
 from agent.evidence.quantities import Day, Number, find_rounding, read_quantities
 from agent.evidence.sentences import Span
 from agent.evidence.words import content_words
@@ -29,6 +29,9 @@ MIN_ROWS = 5  # of a table, its head among them
 MOST_VALUES = 5  # that are told of a column
 MOST_WORDS = 30  # of a question that asks a table
 SAMPLED, NUMERIC = 100, 0.9  # cells of a column that are looked at; the share that are numbers
+#: What stands in a column of numbers where one is not known.
+UNKNOWN = frozenset("na n/a #n/a nan null none - – — . ?".split())
+NEAR_SUM = Decimal("0.01")  # the share by which a row of totals may differ, being rounded
 YEARS = range(1000, 2200)  # numbers that are all among these are years
 SIGNS = {"over": ">", "least": ">=", "under": "<", "most": "<="}
 Rows = Sequence[int]
@@ -42,10 +45,13 @@ _STATEMENT = re.compile(r"(.+?) = (\w+\(.*\))", re.S)
 _WITHIN = re.compile(
     r"\b(?:in|on|of|during|im|am|en|em|le|el|il|nel|op) (?:the )?\||\|(?:in|im) ", re.I
 )
-_DAY, _PERIOD = re.compile(r"\d{4}-\d\d-\d\d(?!\d)"), re.compile(r"\d{4}(?:-\d\d)?")
-_WORD = re.compile(r"[^\W_](?:[^\s,;:!?()\"]*[^\W_])?")
+_DAY, _PERIOD = re.compile(r"\d{4}([-/])\d\d\1\d\d(?!\d)"), re.compile(r"\d{4}(?:-\d\d)?")
+_WORD = re.compile(r"(?:(?<!\S)[-−<>≤≥](?=\d))?[^\W_](?:[^\s,;:!?()\"]*[^\W_])?")
+_DECIMAL_COMMA = re.compile(r"\d,\d{1,2}\W*$")
+_DECIMAL_POINT = re.compile(r"\d\.(?:\d{1,2}|\d{4,})\W*$")
 _DIGITS = re.compile(
-    r"([-−(])?\s?(?:[A-Z]{3}\s|[^\w\s(]\s?)?([-−])?(\d[\d.,'’ \u00a0\u202f]*)\)?"
+    r"([-−(])?\s?(?:[A-Z]{3}\s|[^\w\s(]\s?)?([-−])?"
+    r"(\.?\d[\d.,'’ \u00a0\u202f]*)(?:[eE]([-+]?\d\d?))?\)?"
     r"(?:\s?(?:[^\w\s]|[^\W\d_]{1,4}))?"
 )
 
@@ -82,6 +88,9 @@ class PageTable:
         self.rows = [self._split(line) for line in lines[1:]]
         self._numbers: dict[int, list[Decimal | None]] = {}
         self._folded: dict[int, list[str]] = {}  # the cells of columns, as they are compared
+        if self._ends_in_totals():
+            self.rows.pop()
+            self._numbers.clear()
 
     def _split(self, line: str) -> list[str]:
         """The cells of a row, each at its column: by its place, or by the name before it."""
@@ -91,6 +100,22 @@ class PageTable:
             known = {name: value for name, _, value in named}
             return [known.get(name, "") for name in self.names]
         return cells + [""] * (len(self.names) - len(cells))
+
+    @cached_property
+    def _has_comma(self) -> bool:
+        """Whether its numbers have a comma before their decimals, so far as one tells, no point."""
+        sample = [cell for row in self.rows[:SAMPLED] for cell in row if _DIGITS.fullmatch(cell)]
+        has_point = any(map(_DECIMAL_POINT.search, sample))
+        return any(map(_DECIMAL_COMMA.search, sample)) and not has_point
+
+    def _ends_in_totals(self) -> bool:
+        """Whether the last row says that it adds up a column, and does so."""
+        told = next(filter(None, self.rows[-1]), "")
+        if not any(dict(load_language(tag).totals)["sum"].search(told) for tag in LANGUAGES):
+            return False
+        columns = (self.numbers(n) for n in range(len(self.names)))
+        sums = ((one[-1], sum(filter(None, one[:-1]))) for one in columns)
+        return any(last and abs(last - total) <= NEAR_SUM * abs(last) for last, total in sums)
 
     @property
     def has_names(self) -> bool:
@@ -102,11 +127,15 @@ class PageTable:
         """The numbers of a column; none at all where it has other cells than numbers."""
         if column not in self._numbers:
             cells = [row[column] for row in self.rows]
-            sample = [cell for cell in cells if cell][:SAMPLED]
-            has_comma = any(re.search(r"\d,\d{1,2}\W*$", cell) for cell in cells)
+            told = [cell for cell in cells if cell and cell.casefold() not in UNKNOWN]
+            sample = told[:SAMPLED]
+            has_comma = self._has_comma or any(map(_DECIMAL_COMMA.search, cells))
             are_told = sum(map(bool, map(_DIGITS.fullmatch, sample))) > NUMERIC * len(sample)
             read = [_to_number(cell, has_comma=has_comma) for cell in cells if are_told]
-            self._numbers[column] = read or [None] * len(cells)
+            others = (cell for cell, one in zip(cells, read, strict=False) if one is None)
+            if not read or any(any(map(str.isdigit, cell)) for cell in others):
+                read = [None] * len(cells)  # what holds a number that is not read, is not computed
+            self._numbers[column] = read
         return self._numbers[column]
 
     def is_numeric(self, column: int) -> bool:
@@ -166,11 +195,12 @@ class PageTable:
             value = self._total(one.of, one.column, rows)
             return [n for n in rows if self.numbers(one.column)[n] == value]
         if one.sign == "=":
+            same = str.maketrans("/", "-") if self.has_days(one.column) else {}
             folded = self._folded.get(one.column) or [
-                row[one.column].casefold() for row in self.rows
+                row[one.column].casefold().translate(same) for row in self.rows
             ]
-            self._folded[one.column], of = folded, one.of.casefold()
-            begin = f"{of}-" if _PERIOD.fullmatch(of) and self.has_days(one.column) else "\n"
+            self._folded[one.column], of = folded, one.of.casefold().translate(same)
+            begin = f"{of}-" if same and _PERIOD.fullmatch(of) else "\n"
             return [n for n in rows if folded[n] == of or folded[n].startswith(begin)]
         limit, numbers = _to_number(one.of), self.numbers(one.column)
         return [n for n in rows if _compare(numbers[n], one.sign, limit)]
@@ -249,13 +279,17 @@ def _to_number(cell: str, *, has_comma: bool = False) -> Decimal | None:
     plain = re.sub(r"[^\d.]", "", digits).rstrip(".")
     if plain.count(".") > 1:
         return None
-    return Decimal(plain) * (-1 if match[1] or match[2] else 1)
+    return Decimal(plain).scaleb(int(match[4] or 0)) * (-1 if match[1] or match[2] else 1)
 
 
 def _write(value: Decimal) -> str:
     """A number in plain digits, at most four decimals of a fraction."""
     text = f"{value:f}" if -value.as_tuple().exponent <= 4 else f"{value:.4f}"  # type: ignore[operator]
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _write_float(value: float) -> str:
+    return f"{Decimal(repr(value)).normalize():f}"
 
 
 @lru_cache(maxsize=16)
@@ -296,13 +330,16 @@ class TableQuestion:
         self._text, self._table = question, table
         language = language_of(question)
         words = list(_WORD.finditer(question))[: MOST_WORDS + 1]
-        self._words = [
-            _Word(*w.span(), frozenset(content_words(w[0], language.tag))) for w in words
-        ]
+        self._tag = language.tag
+        self._words = [_Word(*w.span(), self._stem(w[0]) or self._stress(w[0])) for w in words]
         self._left = {n for n, word in enumerate(self._words) if word.stems}
         self._taken: list[Span] = []  # of the question, that is understood
-        self._names = [frozenset(content_words(name, language.tag)) for name in table.names]
-        self._title = frozenset(content_words(title, language.tag))
+        self._names = [self._stem(name) for name in table.names]
+        self._title = self._stem(title)
+        parts = (re.findall(r"[^\W_]+", name) for name in table.names)
+        whole = "|".join(r"[\W_]+".join(one) for one in sorted(parts, key=len, reverse=True) if one)
+        found = re.finditer(rf"(?<!\w)(?:{whole})(?!\w)", question, re.I)
+        self._whole = [match.span() for match in found]  # where the whole name of a column stands
         self._kinds = dict(self._take_kinds(language))
         self._negation = dict(language.contrasts)["negation"]
         self._between = dict(language.totals)["between"]
@@ -323,12 +360,22 @@ class TableQuestion:
             return []
         columns = [n for n in named if n not in {one.column for one in equal}]
         if limits:
-            measures = [n for n in columns if self._table.is_measure(n)] or self._only_measure()
-            if not measures:
+            numeric = [n for n in columns if self._table.is_numeric(n)] or self._only_measure()
+            if not numeric or (numeric == [0] and not self._table.has_repeated(0)):
                 return []
-            columns = [n for n in columns if n != measures[0]]
-            equal += [Filter(measures[0], sign, of) for sign, of in limits]
+            for span, sign, of in limits:  # each is of the column that is named next to it
+                equal.append(Filter(min(numeric, key=partial(self._gap, span)), sign, of))
+            columns = [n for n in columns if n not in {one.column for one in equal}]
         return self._choose(columns, tuple(equal))
+
+    def _stem(self, text: str) -> frozenset[str]:
+        words = content_words(text.replace("_", " "), self._tag)
+        return frozenset(word.rstrip("e") or word for word in words)
+
+    def _stress(self, word: str) -> frozenset[str]:
+        """A word that says nothing, as `or`, but in capitals: `OR` may be a cell."""
+        is_stressed = len(word) > 1 and word.isupper() and not self._text.isupper()
+        return frozenset([word.casefold()] if is_stressed else ())
 
     def _is_negated(self) -> bool:
         """Whether a question asks for what is not so, beside what a cell or a limit says."""
@@ -348,7 +395,13 @@ class TableQuestion:
             return self._count(columns, filters)
         found = [Query("value", n, filters) for n in columns[:2]] if filters else []
         # only what names the rows may be several: else nothing tells the values apart
-        return [one for one in found if one.column == 0 or len(table.compute(one)[0]) == 1]
+        return [one for one in found if one.column == 0 or self._is_one(one)]
+
+    def _is_one(self, query: Query) -> bool:
+        """Whether there is one value, and a number is that of one row: of more it may be a sum."""
+        values, rows = self._table.compute(query)
+        is_number = query.column is not None and self._table.is_measure(query.column)
+        return len(values) == 1 and not (is_number and len(rows) > 1)
 
     def _count(self, columns: list[int], filters: tuple[Filter, ...]) -> list[Query]:
         """How many: a sum of what counts itself, else different cells, else rows of one thing."""
@@ -370,7 +423,7 @@ class TableQuestion:
 
         What has it is the other column: its value in one row or in all, not where the two differ.
         """
-        behind = [n for n in columns if self._starts[n] > self._kinds[best]]
+        behind = [n for n in columns if self._named[n][0] > self._kinds[best]]
         of = next(iter(behind or columns[1:]), None)
         asked = next((n for n in columns if n != of), None)
         if asked in behind:
@@ -381,7 +434,8 @@ class TableQuestion:
         if not self._table.is_measure(of):
             return [] if total else self._group(asked, filters, (best, "count", of))
         if asked is None:
-            return [] if total else [Query(best, of, filters)]
+            before = any(self._words[n].start < self._kinds[best] for n in self._left)
+            return [] if total or before else [Query(best, of, filters)]  # else it is no number
         summed = self._group(asked, filters, (best, total or "sum", of))
         if total:
             return summed
@@ -407,24 +461,53 @@ class TableQuestion:
         self._left -= {n for n, w in enumerate(self._words) if start <= w.start and w.end <= end}
 
     def _take_kinds(self, language: Language) -> Iterator[tuple[str, int]]:
-        """What is computed, and where the words stand that say so."""
-        for kind, pattern in (*language.totals, *language.extremes):
-            for match in pattern.finditer(self._text):
-                self._take(*match.span())
+        """What is computed, and where the words stand that say so.
+
+        What is part of the name of a column computes nothing, but `total cost` if nothing else is
+        asked of it.
+        """
+        kinds = [one for one in (*language.totals, *language.extremes) if one[0] != "between"]
+        found = [(kind, match) for kind, words in kinds for match in words.finditer(self._text)]
+        own = [one for one in found if not self._is_in_name(*one[1].span())]
+        for kind, match in own:
+            self._take(*match.span())
+            yield kind, match.start()
+        for kind, match in () if any(kind != "rows" for kind, _ in own) else found:
+            if kind in ("sum", "mean") and match.span() not in self._whole:
                 yield kind, match.start()
 
-    def _take_limits(self) -> Iterator[tuple[str, str]]:
+    def _is_in_name(self, start: int, end: int) -> bool:
+        """Whether words are part of the name of a column that the question says whole."""
+        return any(a < end and start < b for a, b in self._whole)
+
+    def _gap(self, span: Span, column: int) -> int:
+        """How many characters stand between some words and the name of a column."""
+        start, end = self._named.get(column, span)
+        return max(start - span[1], span[0] - end)
+
+    def _take_limits(self) -> Iterator[tuple[Span, str, str]]:
+        """What a question says of numbers: where, with which sign, of which number."""
         read = [one for one in read_quantities(self._text) if isinstance(one, Number)]
         for one in (one for one in read if one.rough in SIGNS):
             at = self._text.find(one.text)
-            self._take(find_rounding(self._text, at)[1], at + len(one.text))
-            yield SIGNS[one.rough], f"{one.values[0]:g}"
+            if self._is_in_cell(at):
+                continue
+            span = find_rounding(self._text, at)[1], at + len(one.text)
+            self._take(*span)
+            yield span, SIGNS[one.rough], _write_float(one.values[0])
         for least, most in pairwise(one for one in read if not one.rough):
             before, _, rest = self._text.partition(least.text)
             middle, _, rest = rest.partition(most.text)
             if match := self._between.search(f"{before}0{middle}0{rest}"):
                 self._take(match.start(), len(self._text) - len(rest))
-                yield from ((">=", f"{least.values[0]:g}"), ("<=", f"{most.values[0]:g}"))
+                span = match.start(), len(self._text) - len(rest)
+                yield span, ">=", _write_float(least.values[0])
+                yield span, "<=", _write_float(most.values[0])
+
+    def _is_in_cell(self, at: int) -> bool:
+        """Whether a number is part of a word that is a cell: `<25`, a group of ages."""
+        words = [self._text[w.start : w.end] for w in self._words if w.start < at < w.end]
+        return any(word in row for word in words for row in self._table.rows)
 
     def _take_cells(self) -> list[Filter] | None:
         """The cells that a question names, longest first; None where one may be of two columns."""
@@ -440,8 +523,11 @@ class TableQuestion:
                 if (folded := cell.casefold()) in grams:
                     found.setdefault(folded, {}).setdefault(n, cell)
         filters: list[Filter] = []
-        for folded in sorted(found, key=len, reverse=True):
+        names = [name.casefold() for name in self._table.names]
+        for folded in sorted(found, key=lambda one: (one in names, -len(one))):
             start, end = grams[folded]
+            if any(a <= start and end <= b and end - start < b - a for a, b in self._whole):
+                continue
             own = {n for n, w in enumerate(self._words) if start <= w.start and w.end <= end}
             if not {n for n in own if self._words[n].stems} <= self._left:
                 continue
@@ -450,6 +536,10 @@ class TableQuestion:
             if len(columns) > 1 and len(told) != 1:
                 return None
             column = told[0] if len(told) == 1 else next(iter(columns))
+            if any(one.column == column for one in filters):
+                if folded in names:
+                    continue
+                return None
             self._take(start, end)
             filters.append(Filter(column, "=", columns[column]))
         return filters
@@ -490,7 +580,7 @@ class TableQuestion:
         """
         parts = Counter(stem for name in self._names for stem in name)
         order = sorted(range(len(self._names)), key=lambda n: -len(self._names[n]))
-        found: dict[int, int] = {}
+        found: dict[int, Span] = {}
         for is_whole in (True, False):
             for column in (n for n in order if n not in found):
                 name, left = self._names[column], self._stems_left()
@@ -498,6 +588,6 @@ class TableQuestion:
                 if own and (not is_whole or name <= left):
                     taken = {n for n in self._left if self._words[n].stems & own}
                     self._left -= taken
-                    found[column] = min(taken)
-        self._starts = {column: self._words[n].start for column, n in found.items()}
+                    found[column] = self._words[min(taken)].start, self._words[max(taken)].end
+        self._named = found
         yield from sorted(found, key=found.__getitem__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from agent.documents.body_text import BEGINNING
 from agent.evidence.citing import make_answered
 from agent.evidence.tables import MOST_VALUES, PageTable, Rows, TableQuestion, find_tables
 from agent.state import Answered, Claim, Quote, Research, Source, Warned
@@ -27,7 +28,8 @@ def compute_answer(research: Research) -> list[Answered | Warned]:
     quotes: list[Quote] = []
     told: list[Warned] = []
     for source in research.sources:
-        for table in find_tables(source.page.text):
+        is_cut = BEGINNING in source.page.partial_text  # the last table may have more rows
+        for table in find_tables(source.page.text)[: -1 if is_cut else None]:
             for statement, rows in _compute(intro, table, source.page.title):
                 claim = Claim(text=statement, citations=(source.n,), form="item", intro=intro)
                 claims.append(claim)

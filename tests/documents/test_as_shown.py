@@ -430,8 +430,45 @@ def test_what_is_struck_through_in_word_is_marked(stroke: str) -> None:
     assert (
         read_body(word(f"<w:p>{body}</w:p>"), suffix=".docx").text == "It costs ~~120 ~~100 euros."
     )
+    beside = run.format(stroke, "1") + run.format(stroke, "2") + run.format("", "3")
+    assert read_body(word(f"<w:p>{beside}</w:p>"), suffix=".docx").text == "~~12~~3"
     off = body.replace(stroke, '<w:strike w:val="0"/>')
     assert read_body(word(f"<w:p>{off}</w:p>"), suffix=".docx").text == "It costs 120 100 euros."
+
+
+def test_what_is_struck_through_in_other_documents_is_marked() -> None:
+    fonts = "<fonts><font/><font><strike/></font></fonts>"
+    styles = f'<styleSheet>{fonts}<cellXfs><xf/><xf fontId="1"/></cellXfs></styleSheet>'
+    runs = "<r><rPr><strike/></rPr><t>a</t></r>" * 2 + "<r><t>b</t></r>"
+    rows = f'<row><c s="1"><v>120</v></c><c t="inlineStr"><is>{runs}</is></c><c><v>3</v></c></row>'
+    assert "~~120~~ | ~~aa~~b | 3" in read_body(sheet(rows, styles=styles), suffix=".xlsx").text
+    rich = r"It costs {\strike 120\par}{\striked1 or }{\strike 130}{\strike\strike0  100}.\par"
+    assert read_body(rf"{{\rtf1 {rich}}}".encode()).text == "It costs ~~120~~\n~~or 130~~ 100."
+    gone = '<s:style s:name="X"><s:text-properties s:text-line-through-style="solid"/></s:style>'
+    text = "<o:text><t:p t:style-name='X'>Gone</t:p><t:p>Kept</t:p></o:text>"
+    assert open_document(text, gone).text == "~~Gone~~\nKept"
+    cell = "<x:table-cell x:style-name='X'><t:p>7</t:p></x:table-cell>"
+    table = f"<x:table x:name='S'><x:table-row>{cell}</x:table-row></x:table>"
+    found = open_document(f"<o:spreadsheet>{table}</o:spreadsheet>", gone)
+    assert found.text == "S\n~~7~~"
+
+
+def test_days_of_a_sheet_of_open_document_are_plain_and_its_empty_fields_are_left_out() -> None:
+    cell = "<x:table-cell o:date-value='2009-08-16T05:43:21'><t:p>{}</t:p></x:table-cell>".format
+    row = f"<x:table-row>{cell('16/08/09 05:43')}{cell('Sunday, 16 August')}</x:table-row>"
+    table = f"<o:spreadsheet><x:table x:name='S'>{row}</x:table></o:spreadsheet>"
+    fields = "<t:p><t:sheet-name>???</t:sheet-name> of May <t:page-count>99</t:page-count></t:p>"
+    master = f"<s:header>{fields}</s:header><s:footer s:display='false'>{fields}</s:footer>"
+    names = 'xmlns:s="s" xmlns:t="t"'
+    styles = f"<o:s xmlns:o='o' {names}><s:master-page>{master}</s:master-page></o:s>"
+    names += ' xmlns:o="o" xmlns:x="x"'
+    parts = {
+        "mimetype": "application/vnd.oasis.opendocument.spreadsheet",
+        "content.xml": f"<o:document {names}><o:body>{table}</o:body></o:document>",
+        "styles.xml": styles,
+    }
+    found = read_body(packed(parts), suffix=".ods")
+    assert found.text == "S\n2009-08-16 05:43 | Sunday, 16 August\nof May"
 
 
 MARKDOWN = r"""---

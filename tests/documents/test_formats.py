@@ -71,7 +71,17 @@ def test_a_text_with_a_table_is_read_whole_and_says_where(name: str, place: str)
     assert "Second item with ümläut — dash" in found.text and "“Never” use water" in found.text
     assert "Item | Price | Currency\nItem: Berth | Price: 310.50 | Currency: SEK" in found.text
     assert "\nItem: Water | Price: 12 | Currency: SEK\nItem: Crane | Price: 1,200" in found.text
+    assert "\n- Second item" in found.text or not name.endswith(".epub")
     assert "HYPERLINK" not in found.text and found.text == normalize_text(found.text)
+
+
+def test_a_notebook_of_the_third_version_has_its_cells_in_sheets() -> None:
+    told = {"cell_type": "code", "input": ["1 + 1"], "outputs": [{"text": ["2"]}]}
+    sheets = [{"cells": [{"cell_type": "markdown", "source": ["# Sums"]}, told, 7]}, 8]
+    book = json.dumps({"nbformat": 3, "worksheets": sheets})
+    found = read_body(book.encode(), suffix=".ipynb")
+    assert found.text == "# Sums\n1 + 1\n2"
+    assert [place for _, place, _ in found.marks] == ["cell 1", "cell 2", "output of cell 2"]
 
 
 @pytest.mark.parametrize("name", ["libreoffice.xlsx", "libreoffice.ods"])

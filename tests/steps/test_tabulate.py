@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 
 from agent.answer import to_json
+from agent.documents.body_text import BEGINNING
 from agent.run import research
 from agent.run.audit import audit_answer
 from agent.settings import Settings
+from agent.state import Hit, Page, PageRead, Research
+from agent.steps.tabulate import compute_answer
 
 ROWS = "Order,City,Amount\n1,Lima,10\n2,Oslo,20\n3,Lima,25\n4,Rome,7\n"
 
@@ -28,6 +31,17 @@ def test_slots_that_the_user_named_are_read_and_none_is_left_open_beside_a_compu
     assert (is_computed, answer["status"]) == ((False, "partial") if slots else (True, "complete"))
     assert tuple(answer["slots"]) == slots
     assert audit_answer(answer)["ok"]
+
+
+@pytest.mark.parametrize("told", ["", f"{BEGINNING} 5 characters were read"])
+def test_a_table_that_may_have_more_rows_than_were_read_is_not_counted(told: str) -> None:
+    table = ROWS.replace(",", " | ")
+    page = Page.from_text(
+        "https://a.org/t.csv", "t", table, "2026-01-01T00:00:00Z", partial_text=told
+    )
+    run = Research(topic="How many orders are from Lima?")
+    run.grow(PageRead(page=page, hit=Hit(url=page.url)))
+    assert bool(compute_answer(run)) == (not told)
 
 
 def test_how_many_rows_were_used_is_told_where_not_all_are_quoted(tmp_path: Path) -> None:

@@ -53,12 +53,13 @@ def _page_names(package: Element, folder: str) -> Iterator[str]:
 def _read_page(page: bytes) -> Iterator[tuple[TextBlock, bool]]:
     """The blocks of a page, and whether each is a heading that begins a chapter."""
     from agent.documents.html.blocks import read_blocks
-    from agent.documents.html.reader import parse_visible
+    from agent.documents.html.reader import parse_visible, write_marks
     from agent.documents.sniff import decode
 
     tree = parse_visible(decode(page))
     if tree is None:
         return
+    write_marks(tree, "//ol | //ul")
     body = tree.find("body")
     blocks = list(read_blocks(body))
     types = (one.get("epub:type") or one.get("type") or "" for one in (body, *body))

@@ -18,7 +18,7 @@ from agent.documents.formats.archive import Archive, resolve_part
 from agent.documents.formats.numbering import Numbering, ShapeNumbers
 from agent.documents.formats.table import TableCell, format_table
 from agent.documents.formats.xml import Element, attribute, find_all, find_first, local_name, to_int
-from agent.documents.formulas import STRUCK, lower_text, raise_text, write_formula
+from agent.documents.formulas import STRUCK, lower_text, raise_text, strike_text, write_formula
 
 #: Elements of OpenDocument by the names of their like in Office Open XML.
 _SAME = {
@@ -144,14 +144,16 @@ class Part:
         builder = BlockBuilder(is_row=True)
         self._add_blocks(cell, builder, LINE)
         block = builder.build("row")
-        return block.text if block else ""
+        text = block.text if block else ""
+        is_struck = self._scripts.get(attribute(cell, "style-name")) == "struck"
+        return strike_text(text) if is_struck and not self._is_report else text
 
     def _read_paragraph(self, paragraph: Element) -> TextBlock | None:
         builder = BlockBuilder()
         number = self._numbering.number(paragraph) if self._numbering else ""
         builder.add(number and f"{number} ")
         start = builder.length
-        self._add_content(paragraph, builder)
+        self._add_run(paragraph, builder)  # in OpenDocument it may be all in one style
         if builder.length == start:  # a number without a text
             return None
         style = child_value(paragraph, "pPr/pStyle")
@@ -206,7 +208,7 @@ class Part:
             else:
                 number = (self._numbering or self._shape_numbers).number(part)
                 builder.add(f"{number} " if number and "".join(part.itertext()).strip() else "")
-                self._add_content(part, builder)
+                self._add_run(part, builder)
 
     def _add_content(self, element: Element, builder: BlockBuilder) -> None:
         """What is shown of a paragraph or a part of it."""
@@ -229,7 +231,7 @@ class Part:
         if _is_set(run, "vanish"):
             pass
         elif script == "struck" and not self._is_report and "".join(run.itertext()).strip():
-            builder.add(STRUCK)
+            builder.add("" if builder.drop_end(STRUCK) else STRUCK)
             self._add_content(run, builder)
             builder.add(STRUCK)
         elif script in _SCRIPTS and not self._is_report and not self._refers(run):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from agent.documents.blocks import TextBlock
@@ -22,6 +23,9 @@ from agent.documents.formats.table import (
 from agent.documents.formats.xml import Element, attribute, find_all, find_first, local_name, to_int
 
 MAX_REPEATED = 1000  # times that a row or a cell with text may be repeated
+#: Fields of heads and feet that are written when they are shown; what is stored stands for nothing.
+_FIELDS = ("sheet-name", "file-name", "date", "time", "page-count")
+_DAY = re.compile(r"\d{1,4}([./-] ?)\d{1,2}\1\d{1,4}")  # as its numbers stand in any order
 
 
 def read_open_document(source: Body) -> BodyText:
@@ -78,17 +82,23 @@ def _read_margins(archive: Archive) -> Iterator[TextBlock]:
     """What stands on each page or slide, by its master: heads and feet."""
     styles = Part(archive, OPEN_STYLES)
     for master in find_all(styles.root, "master-page"):
-        for notes in find_all(master, "notes"):
-            notes.clear()
+        for unseen in (*find_all(master, "notes"), *_fields(master)):
+            unseen.clear(keep_tail=True)
         shapes = master.iterchildren("{*}frame", "{*}custom-shape")
         shown = (one for one in shapes if attribute(one, "class") in ("", "header", "footer"))
         parts = [*shown, *_margins(master)]
         yield from filter(None, map(styles.read_note, parts))
 
 
+def _fields(master: Element) -> Iterator[Element]:
+    for name in _FIELDS:
+        yield from (one for one in find_all(master, name) if attribute(one, "fixed") != "true")
+
+
 def _margins(master: Element) -> Iterator[Element]:
     for name in ("header", "footer", "header-left", "footer-left"):
-        yield from find_all(master, name)
+        found = find_all(master, name)
+        yield from (one for one in found if attribute(one, "display") != "false")
 
 
 # --- sheets --------------------------------------------------------------------------------------
@@ -149,7 +159,8 @@ def _cells(row: Element, part: Part) -> list[TableCell]:
             continue
         cell = part.read_table_cell(element)
         repeated = _count_repeats(element, "columns")
-        text = cell.text or attribute(element, "value")
+        day = attribute(element, "date-value")[:10]
+        text = _DAY.sub(day or r"\g<0>", cell.text) or attribute(element, "value")
         if text:
             times = min(repeated, MAX_REPEATED, MAX_COLUMNS - column)
             cells += [cell._replace(text=text)] * times

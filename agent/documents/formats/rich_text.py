@@ -12,7 +12,7 @@ from itertools import groupby
 from agent.documents.body_text import TEXT, Body, BodyText, PlacedText, UnreadablePage
 from agent.documents.formats.table import TableCell, format_table, join_cells
 from agent.documents.formats.xml import to_int
-from agent.documents.formulas import lower_text, raise_text
+from agent.documents.formulas import STRUCK, lower_text, raise_text
 
 MAX_GROUPS = 1000  # in groups
 NEAR = 30  # twentieths of a point by which the edges of one column may differ
@@ -39,7 +39,9 @@ _WORDS = {
 }
 _IN_ROW = {"par": " ", "line": " ", "nestrow": "; "}
 #: Words that say how what follows is written.
-_STYLE = frozenset("u uc ansicpg f fcharset v plain super sub up dn nosupersub".split())
+_STYLE = frozenset(
+    "u uc ansicpg f fcharset v plain super sub up dn nosupersub strike striked".split()
+)
 _SCRIPTS = {"super": raise_text, "up": raise_text, "sub": lower_text, "dn": lower_text}
 #: What a cell is of one that goes over several columns or rows; of a row, that it is a head.
 _OF_ROW = {"clmrg": "<", "clvmrg": "^", "trhdr": "h"}
@@ -64,7 +66,7 @@ class _Group:
     is_font_table: bool = False
     after_unicode: int = 1  # characters behind `\u` that say the same to older programs
     encoding: str = "cp1252"
-    script: str = ""  # the word that raises or lowers what follows
+    script: str = ""  # the word that raises, lowers or strikes what follows
 
 
 MARGIN, COMMENT = "header or footer", "comment"
@@ -181,7 +183,7 @@ class _Reader:
                 group.is_hidden = given != "0"
             case "plain":
                 group.is_hidden, group.encoding, group.script = False, self._page, ""
-            case "super" | "sub" | "up" | "dn" | "nosupersub":
+            case _:
                 group.script = "" if given == "0" or self._is_report else word
 
     def _put_byte(self, code: int) -> None:
@@ -200,16 +202,21 @@ class _Reader:
         """Put words, raised or lowered as they are shown."""
         text = text.translate(_NO_MARKS)
         write = _SCRIPTS.get(self._group.script)
-        self._put(write(text) if write else text)
+        self._put(write(text) if write else text, is_struck=self._group.script.startswith("strike"))
 
-    def _put(self, text: str) -> None:
+    def _put(self, text: str, *, is_struck: bool = False) -> None:
         skipped = min(self._to_skip, len(text))
         self._to_skip -= skipped
         text = text[skipped:]
         if self._group.is_title:
             self.title.append(text)
         elif not (self._group.is_skipped or self._group.is_hidden):
-            self.pieces[self._group.place].append(text)
+            pieces = self.pieces[self._group.place]
+            if is_struck and text.strip():
+                is_going_on = pieces[-1:] == [STRUCK]
+                pieces[len(pieces) - is_going_on :] = [*[STRUCK] * (not is_going_on), text, STRUCK]
+            else:
+                pieces.append(text)
 
 
 def _known_encoding(name: str) -> str:

@@ -19,7 +19,7 @@ from agent.documents.formats.beside import add_beside
 from agent.documents.formats.number_format import BUILT_IN, EPOCHS, show_number, show_text
 from agent.documents.formats.table import HIDDEN, MAX_COLUMNS, Row, Sheet, add_sheets
 from agent.documents.formats.xml import Element, attribute, find_all, find_first, local_name, to_int
-from agent.documents.formulas import lower_text, raise_text
+from agent.documents.formulas import STRUCK, lower_text, raise_text, strike_text
 
 MAX_SHARED_CHARS = 20_000_000  # of the texts that the cells share
 #: Bytes of a sheet in which cells over several places are looked for, and how many places.
@@ -46,6 +46,7 @@ class _Workbook(NamedTuple):
 
     texts: Sequence[str]
     formats: Sequence[str]  # codes, by the number of the style
+    struck: Sequence[bool]  # whether a style strikes its cells through
     epoch: datetime
     margins: dict[str, None]  # heads and feet
     lost: Counter[str]  # what is not read, by its kind
@@ -83,8 +84,8 @@ def _read_workbook(archive: Archive, part: str) -> _Workbook:
     settings = find_first(archive.read_xml(part), "workbookPr")
     epoch = EPOCHS[attribute(settings, "date1904") in ("1", "true")]
     texts = list(_shared_texts(archive, names.get("sharedStrings", "")))
-    formats = _formats(archive.read_xml(names.get("styles", "")))
-    return _Workbook(texts, formats, epoch, {}, Counter())
+    styles = archive.read_xml(names.get("styles", ""))
+    return _Workbook(texts, _formats(styles), _read_struck(styles), epoch, {}, Counter())
 
 
 def _shared_texts(archive: Archive, part: str) -> Iterator[str]:
@@ -97,14 +98,29 @@ def _shared_texts(archive: Archive, part: str) -> Iterator[str]:
 def _rich_text(element: Element) -> str:
     """The text of all runs, without the readings above Japanese."""
     runs = (text for text in find_all(element, "t") if local_name(text.getparent()) != "rPh")
-    return "".join(_raise(text.text or "", text.getparent()) for text in runs)
+    told = "".join(_raise(text.text or "", text.getparent()) for text in runs)
+    return told.replace(2 * STRUCK, "")  # of runs side by side
 
 
 def _raise(text: str, run: Element) -> str:
     """A text, raised or lowered where its font is."""
     aligned = attribute(run.find("./{*}rPr/{*}vertAlign"), "val")
     change = {"superscript": raise_text, "subscript": lower_text}.get(aligned)
-    return change(text) if change else text
+    text = change(text) if change else text
+    return strike_text(text) if _is_struck(run.find("./{*}rPr")) else text
+
+
+def _is_struck(font: Element | None) -> bool:
+    strike = None if font is None else font.find("./{*}strike")
+    return strike is not None and attribute(strike, "val") not in ("0", "false")
+
+
+def _read_struck(styles: Element | None) -> Sequence[bool]:
+    fonts = [_is_struck(one) for one in find_all(find_first(styles, "fonts"), "font")]
+    used = (
+        to_int(attribute(one, "fontId"), 0) for one in find_all(find_first(styles, "cellXfs"), "xf")
+    )
+    return [any(fonts[n : n + 1]) for n in used]
 
 
 def _formats(styles: Element | None) -> Sequence[str]:
@@ -203,7 +219,7 @@ def _cell_text(cell: Element, book: _Workbook) -> str:
     is_text = kind in ("s", "str", "inlineStr")
     shown = show_text(text, code) if is_text else show_number(text, code, book.epoch)
     book.lost[_UNSEEN] += bool(text.strip("0.")) and not shown
-    return shown
+    return strike_text(shown) if any(book.struck[style : style + 1]) else shown
 
 
 def _read_formula(cell: Element, book: _Workbook) -> str:

@@ -29,8 +29,8 @@ def read_json(source: Body) -> BodyText:
         value = json.loads(raw)
     except (ValueError, RecursionError):
         return read_code(source)
-    if isinstance(value, dict) and isinstance(value.get("cells"), list) and "nbformat" in value:
-        return _read_notebook(source, value)
+    if isinstance(value, dict) and "nbformat" in value and (cells := _find_cells(value)):
+        return _read_notebook(source, cells)
     if not source.suffix:
         return read_plain_page(source)
     title = value.get("title") or value.get("name") if isinstance(value, dict) else ""
@@ -65,13 +65,20 @@ def _plain(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _read_notebook(source: Body, notebook: dict[str, Any]) -> BodyText:
+def _find_cells(notebook: dict[str, Any]) -> list[dict[str, Any]]:
+    """The cells of a notebook; before version 4 they are parted into sheets."""
+    sheets = notebook.get("worksheets")
+    owners = [notebook, *(sheets if isinstance(sheets, list) else ())]
+    found = (one.get("cells") for one in owners if isinstance(one, dict))
+    listed = (cell for cells in found if isinstance(cells, list) for cell in cells)
+    return [cell for cell in listed if isinstance(cell, dict)]
+
+
+def _read_notebook(source: Body, cells: list[dict[str, Any]]) -> BodyText:
     """The cells and what they wrote. Format: https://nbformat.readthedocs.io."""
     text = PlacedText(source)
-    for n, cell in enumerate(notebook["cells"], 1):
-        if not isinstance(cell, dict):
-            continue
-        content = _join_texts(cell.get("source"))
+    for n, cell in enumerate(cells, 1):
+        content = _join_texts(cell.get("source", cell.get("input")))
         if cell.get("cell_type") == "markdown":
             text.title = text.title or normalize_title(find_heading(content))
             add_markdown(text, content, f"cell {n}")
