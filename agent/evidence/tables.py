@@ -304,7 +304,7 @@ class TableQuestion:
         self._names = [frozenset(content_words(name, language.tag)) for name in table.names]
         self._title = frozenset(content_words(title, language.tag))
         self._kinds = dict(self._take_kinds(language))
-        self._negation = dict(language.contrasts)["negation"]
+        self._contrasts = dict(language.contrasts)
         self._between = dict(language.totals)["between"]
 
     def read(self) -> list[Query]:
@@ -314,7 +314,7 @@ class TableQuestion:
         limits = list(self._take_limits())
         period = self._take_period()
         equal = self._take_cells()
-        if equal is None or self._is_negated():
+        if equal is None or self._asks_beyond():
             return []
         equal += period
         named = list(self._take_columns())
@@ -330,10 +330,20 @@ class TableQuestion:
             equal += [Filter(measures[0], sign, of) for sign, of in limits]
         return self._choose(columns, tuple(equal))
 
-    def _is_negated(self) -> bool:
-        """Whether a question asks for what is not so, beside what a cell or a limit says."""
-        spans = (match.span() for match in self._negation.finditer(self._text))
-        return any(not any(a <= start and end <= b for a, b in self._taken) for start, end in spans)
+    def _asks_beyond(self) -> bool:
+        """Whether a question asks for what is not so, or for how many there may be.
+
+        So not where a cell, a limit or the name of a column has these words.
+        """
+        first = min(self._kinds.values(), default=0)
+        spans = [match.span() for match in self._contrasts["negation"].finditer(self._text)]
+        spans += [m.span() for m in self._contrasts["hedge"].finditer(self._text, first)]
+        named = frozenset[str]().union(*self._names)
+        return any(
+            named.isdisjoint(content_words(self._text[start:end]))
+            and not any(a <= start and end <= b for a, b in self._taken)
+            for start, end in spans
+        )
 
     def _choose(self, columns: list[int], filters: tuple[Filter, ...]) -> list[Query]:
         table, kinds = self._table, self._kinds
