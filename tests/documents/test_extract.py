@@ -108,6 +108,8 @@ def test_layout_tables_and_navigation_are_no_data() -> None:
     assert "sentence of the article" in text and " | This is" not in text
     navbox = '<table class="navbox"><tr><td>Elsewhere</td><td>Nowhere</td></tr></table>'
     assert "Elsewhere | Nowhere" not in read(PROSE * 3 + navbox)
+    header = f'<div class="navheader">{navbox.replace("navbox", "")}</div>'  # of DocBook
+    assert "Elsewhere | Nowhere" not in read(header + PROSE * 3)
 
 
 @pytest.mark.parametrize(
