@@ -49,10 +49,10 @@ def test_what_a_page_says_to_programs_alone_is_read_at_its_place() -> None:
 
 
 def test_line_breaks_of_the_source_are_blanks_as_in_a_browser() -> None:
-    item = "<li><p>must not require a package\noutside of <em>main</em> for\n  compilation,</p></li>"
+    item = "<li><p>must not require a package\noutside of <em>main</em> for\n  execution,</p></li>"
     head = '<h2 id="areas">2.1. Areas<a class="headerlink" href="#areas">¶</a></h2>'
     text = read(f"{PROSE}{head}<ul>{item}</ul><pre>first line\nsecond line</pre>{PROSE}")
-    assert "- must not require a package outside of main for compilation,\n" in text
+    assert "- must not require a package outside of main for execution,\n" in text
     assert "2.1. Areas\n" in text and "first line\nsecond line" in text
 
 

@@ -396,9 +396,10 @@ def test_an_answer_opens_with_a_sentence_of_its_own() -> None:
     assert said.startswith("Ada Quill was born in Lund. [1] She designed the Orbita Tower")
 
 
-def test_a_line_without_a_stop_is_glued_to_no_other() -> None:
-    painted = "are painted by crews of six with lead", "of steel are painted by one climber."
-    lines = f"The towers and the bridges {painted[0]}\nMasts {painted[1]}"
+@pytest.mark.parametrize("first, second", [("with lead", "Masts"), ("with lead.", "masts")])
+def test_what_would_be_read_as_one_sentence_stands_apart(first: str, second: str) -> None:
+    lines = f"The towers and the bridges are painted by crews of six {first}\n"
+    lines += f"{second} of steel are painted by one climber."
     topic = "How are towers, bridges and masts painted?"
     draft = told(WriteAnswer(topic=topic, evidence=page("Paint", lines)))
     quotes = [c.quote for c in draft.citations]

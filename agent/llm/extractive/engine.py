@@ -8,14 +8,14 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from agent.errors import ModelFailed
-from agent.evidence import is_row
+from agent.evidence import is_row, split_sentences
 from agent.evidence.names import find_names
 from agent.llm.extractive import report as reports
 from agent.llm.extractive.confidence import ANSWERED, rate_answer
 from agent.llm.extractive.fact import is_generic
 from agent.llm.extractive.filling import Filled, fill_slot
 from agent.llm.extractive.follow_up import complete_question, search_words
-from agent.llm.extractive.lines import Line, ends_sentence, quotable_lines
+from agent.llm.extractive.lines import Line, quotable_lines
 from agent.llm.extractive.queries import (
     distinct_queries,
     propose_queries,
@@ -242,17 +242,23 @@ def _cite(lines: Sequence[Line]) -> list[dict[str, Any]]:
 def _write_answer(picked: Sequence[Line]) -> str:
     """Quoted sentences, each with its marker.
 
-    Rows of a table, items of a list and what follows a line without a stop begin a line.
+    Rows of a table, items of a list and what would be read as one sentence begin a line.
     """
     listed = {line for pair in pairwise(picked) if pair[1].goes_on_list(pair[0]) for line in pair}
     text = ""
     for before, line in zip((None, *picked), picked, strict=False):
         mark = line.mark if line in listed else ""
-        ends = before and (not ends_sentence(before.text) or before in listed)
+        ends = before and (before in listed or not _are_apart(before, line))
         inline = line in listed and not mark
         text += "\n" if mark or is_row(line.text) or (ends and not inline) else " "
         text += f"{mark}{line.text} [{line.source}]"
     return text.strip()
+
+
+def _are_apart(before: Line, line: Line) -> bool:
+    """Whether two lines, one behind the other, are read as two sentences."""
+    spans = split_sentences(f"{before.text} {line.text}")
+    return any(end == len(before.text) for _, end in spans)
 
 
 def _is_own_fact(slot: Slot, question: ParsedQuestion) -> bool:

@@ -15,7 +15,6 @@ from agent.outside.contract import RETRACTED
 
 _MARKER = re.compile(r"(?:[-*+•‣–>]|\d{1,3}[.)])\s+")
 _OPENS_LIST = (":", "：")
-_STOPS = tuple(".!?…。！？।۔؟")
 _LEADERS = "....."  # before the number of a page, in a table of contents
 FEWEST_WORDS = 4  # of a line without a stop; fewer are a label
 
@@ -111,11 +110,6 @@ def _is_heading_of(text: str, before: str, following: str) -> bool:
     )
 
 
-def ends_sentence(text: str) -> bool:
-    """Whether a text ends with a stop."""
-    return text.rstrip(CLOSING).endswith(_STOPS)
-
-
 def is_label(line: Line) -> bool:
     """Whether a line tells nothing by itself: a heading, the head of a table or a list, a word."""
     text = line.text.rstrip(CLOSING)
@@ -124,4 +118,4 @@ def is_label(line: Line) -> bool:
     if is_row(text):
         above = line.whole[: line.start].rstrip("\n").rpartition("\n")[2]
         return not is_row(above) and not any(map(str.isdigit, text))
-    return count_words(text) < FEWEST_WORDS and not ends_sentence(text)
+    return count_words(text) < FEWEST_WORDS and not text.endswith((".", "!", "。", "！", "।", "۔"))
