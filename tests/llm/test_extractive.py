@@ -421,6 +421,12 @@ def test_a_line_of_contents_is_not_quoted() -> None:
     assert line.text == "Ada Quill designed the Orbita Tower."
 
 
+def test_numbers_in_brackets_of_a_page_cite_nothing() -> None:
+    text = "Ada Quill designed the Orbita Tower [2, 3] in Lund."
+    said = told(WriteAnswer(topic=DESIGNED, evidence=page("Towers", text))).answer
+    assert said == "Ada Quill designed the Orbita Tower in Lund. [1]"
+
+
 def test_the_head_of_a_table_is_no_answer() -> None:
     rows = "Tower | Architect | Opened\nOrbita Tower | Ada Quill | 1975\nLund Tower | Bo Lind | 80"
     draft = told(WriteAnswer(topic="Orbita Tower architect", evidence=page("Towers", rows)))

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from agent.errors import ModelFailed
 from agent.evidence import is_row, split_sentences
+from agent.evidence.markers import strip_markers
 from agent.evidence.names import find_names
 from agent.llm.extractive import report as reports
 from agent.llm.extractive.confidence import ANSWERED, rate_answer
@@ -240,7 +241,7 @@ def _cite(lines: Sequence[Line]) -> list[dict[str, Any]]:
 
 
 def _write_answer(picked: Sequence[Line]) -> str:
-    """Quoted sentences, each with its marker.
+    """Quoted sentences, each with its marker and none that its page has, as in `[1, 3]` of code.
 
     Rows of a table, items of a list and what would be read as one sentence begin a line.
     """
@@ -251,7 +252,7 @@ def _write_answer(picked: Sequence[Line]) -> str:
         ends = before and (before in listed or not _are_apart(before, line))
         inline = line in listed and not mark
         text += "\n" if mark or is_row(line.text) or (ends and not inline) else " "
-        text += f"{mark}{line.text} [{line.source}]"
+        text += f"{mark}{strip_markers(line.text)} [{line.source}]"
     return text.strip()
 
 
