@@ -31,7 +31,8 @@ _LATE = re.compile(
 )
 #: A Markdown link. Its words stay, its address goes: only a citation gives an address.
 _LINKED = re.compile(r"!?\[((?:[^\[\]\n]|\[\^?\d{1,4}\]){0,300})\]\([^()\s]{0,2000}\)")
-_BLANK = re.compile(r" +(?=[.,;:!?؟۔।。，；：！？])")  # that a marker leaves before a stop
+#: A marker with the blanks that it leaves before a stop.
+_CITED = re.compile(rf" *{MARKER.pattern}(?: +(?=[.,;:!?؟۔।。，；：！？]))?")
 _END = re.compile(r"(?<![.!?؟۔।。！？])[.!?؟۔।。！？]+[)\"'”’»」』]*$|$")
 
 
@@ -186,7 +187,7 @@ def _make_claims(text: str, quotes: Sequence[Quote]) -> list[Claim]:
 
 def _make_claim(piece: Piece, quotes: Sequence[Quote]) -> Claim:
     quoted = {quote.source for quote in quotes}
-    text, intro = (_BLANK.sub("", MARKER.sub("", part)) for part in (piece.text, piece.intro))
+    text, intro = (_CITED.sub("", part) for part in (piece.text, piece.intro))
     markers = MARKER.findall(piece.text) or MARKER.findall(piece.intro)
     cited = dict.fromkeys(int(n) for n in markers if int(n) in quoted)
     text = " ".join(text.split())

@@ -33,6 +33,13 @@ class _Measure(NamedTuple):
     counted: frozenset[str]  # stems of what is counted
     verb: frozenset[str]  # that of the word before the number, which may be the verb
     unit: str
+    value: float
+    rough: str  # `least`, `under` and so on
+
+    def allows(self, other: _Measure) -> bool:
+        """Whether it is a least number and the other one a most that is no smaller."""
+        is_range = self.rough in ("over", "least") and other.rough in ("under", "most")
+        return is_range and self.value <= other.value
 
     def is_alike(self, other: _Measure) -> bool:
         """Whether both count things of one name, or one tells by its verb what the other counts."""
@@ -121,7 +128,8 @@ def _differing_numbers(first: str, second: str) -> Iterator[tuple[str, str]]:
     missing = missing_quantities(first, (second,)), missing_quantities(second, (first,))
     for a in ours:
         for b in theirs:
-            if a.is_alike(b) and a.text in missing[0] and b.text in missing[1]:
+            is_range = a.allows(b) or b.allows(a)
+            if a.is_alike(b) and not is_range and a.text in missing[0] and b.text in missing[1]:
                 yield a.text, b.text
 
 
@@ -139,7 +147,8 @@ def _measures(sentence: str) -> tuple[_Measure, ...]:
         counted = frozenset(_first_words(behind)) - _names(sentence)
         verb = frozenset(content_words(" ".join(before))) - _names(sentence)
         if counted:
-            found.append(_Measure(number.text, counted, verb, unit))
+            value = number.values[0]
+            found.append(_Measure(number.text, counted, verb, unit, value, number.rough))
     return tuple(found)
 
 

@@ -341,7 +341,7 @@ class TableQuestion:
         found = re.finditer(rf"(?<!\w)(?:{whole})(?!\w)", question, re.I)
         self._whole = [match.span() for match in found]  # where the whole name of a column stands
         self._kinds = dict(self._take_kinds(language))
-        self._negation = dict(language.contrasts)["negation"]
+        self._contrasts = dict(language.contrasts)
         self._between = dict(language.totals)["between"]
 
     def read(self) -> list[Query]:
@@ -351,7 +351,7 @@ class TableQuestion:
         limits = list(self._take_limits())
         period = self._take_period()
         equal = self._take_cells()
-        if equal is None or self._is_negated():
+        if equal is None or self._asks_beyond():
             return []
         equal += period
         named = list(self._take_columns())
@@ -377,10 +377,20 @@ class TableQuestion:
         is_stressed = len(word) > 1 and word.isupper() and not self._text.isupper()
         return frozenset([word.casefold()] if is_stressed else ())
 
-    def _is_negated(self) -> bool:
-        """Whether a question asks for what is not so, beside what a cell or a limit says."""
-        spans = (match.span() for match in self._negation.finditer(self._text))
-        return any(not any(a <= start and end <= b for a, b in self._taken) for start, end in spans)
+    def _asks_beyond(self) -> bool:
+        """Whether a question asks for what is not so, or for how many there may be.
+
+        So not where a cell, a limit or the name of a column has these words.
+        """
+        first = min(self._kinds.values(), default=0)
+        spans = [match.span() for match in self._contrasts["negation"].finditer(self._text)]
+        spans += [m.span() for m in self._contrasts["hedge"].finditer(self._text, first)]
+        named = frozenset[str]().union(*self._names)
+        return any(
+            named.isdisjoint(self._stem(self._text[start:end]))
+            and not any(a <= start and end <= b for a, b in self._taken)
+            for start, end in spans
+        )
 
     def _choose(self, columns: list[int], filters: tuple[Filter, ...]) -> list[Query]:
         table, kinds = self._table, self._kinds

@@ -16,7 +16,7 @@ from agent.search.terms import add_bigrams, strip_unstorable
 from agent.state.values import hash_text
 
 #: Of all that an index file holds. Raise it with any change to how text is read, cut or normalized.
-INDEX_VERSION = 6
+INDEX_VERSION = 7
 CHUNK_CHARS = 1500  # a chunk is the part of a document that is matched and ranked on its own
 BLOCK_CHARS = 200_000  # of a long document, which are cut into chunks at once
 #: Bytes of new words that are sorted in memory, and how many lists of words are merged at once.

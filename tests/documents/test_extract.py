@@ -48,6 +48,14 @@ def test_what_a_page_says_to_programs_alone_is_read_at_its_place() -> None:
     assert "spring of 1932" in read_body(page.encode(), "text/html").text
 
 
+def test_line_breaks_of_the_source_are_blanks_as_in_a_browser() -> None:
+    item = "<li><p>must not require a package\noutside of <em>main</em> for\n  execution,</p></li>"
+    head = '<h2 id="areas">2.1. Areas<a class="headerlink" href="#areas">¶</a></h2>'
+    text = read(f"{PROSE}{head}<ul>{item}</ul><pre>first line\nsecond line</pre>{PROSE}")
+    assert "- must not require a package outside of main for execution,\n" in text
+    assert "2.1. Areas\n" in text and "first line\nsecond line" in text
+
+
 def test_a_table_stands_where_it_stood_and_once() -> None:
     table = "<table><tr><th>Year<th>Winner</tr><tr><td>1998<td>France</tr></table>"
     text = read(f"{PROSE}<h2>Winners</h2>{table}{PROSE.replace('peace', 'silence')}")
@@ -100,6 +108,8 @@ def test_layout_tables_and_navigation_are_no_data() -> None:
     assert "sentence of the article" in text and " | This is" not in text
     navbox = '<table class="navbox"><tr><td>Elsewhere</td><td>Nowhere</td></tr></table>'
     assert "Elsewhere | Nowhere" not in read(PROSE * 3 + navbox)
+    header = f'<div class="navheader">{navbox.replace("navbox", "")}</div>'  # of DocBook
+    assert "Elsewhere | Nowhere" not in read(header + PROSE * 3)
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,12 @@ def numbers(first: str, *others: str) -> set[tuple[str, str]]:
         (HAS, "It is old. The 3,850 employees of Acme Pumps are proud.", {("4,200", "3,850")}),
         (HAS, "Acme Pumps employs about 4,000 people.", set()),  # rounded
         (HAS, "Acme Pumps employs 4200 people.", set()),
+        ("Acme Pumps has at least 20 plants.", "Acme Pumps has less than 30 plants.", set()),
+        (
+            "Acme Pumps has at least 20 plants.",
+            "Acme Pumps has at most 10 plants.",
+            {("20", "10")},
+        ),
         (HAS, "Bolt Works employs 3,850 people.", set()),  # another thing
         (HAS, "Acme Pumps has 3,850 employees in Lund.", set()),  # of a part
         (HAS, "Acme Pumps had 3,850 employees in 2019.", set()),  # of another time

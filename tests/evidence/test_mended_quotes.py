@@ -108,3 +108,10 @@ def test_a_value_keeps_its_quote(value: str, quote: str, filled: str | None) -> 
     row = SlotValue(name="it", value=value, source=1, quote=quote)
     statements, _ = ground_rows([row], [Slot(name="it")], [source(PAGE)])
     assert [" ".join(one.quote.text.split()) for one in statements] == ([filled] if filled else [])
+
+
+def test_only_the_blanks_of_a_marker_are_taken_from_a_sentence() -> None:
+    said = "Remove the .git folder :-) of the port"
+    draft = Draft(answer=f"{said} [1] .", citations=(Cited(source=1, quote=said),))
+    answered, _ = compose_answer(draft, [source(f"{said}.")])
+    assert [claim.text for claim in answered.claims] == [f"{said}."]

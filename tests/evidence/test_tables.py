@@ -46,6 +46,7 @@ A6 | | open | $5.00 | 1"""
         ("How many orders are there in Berlin?", ""),  # nothing is known of it
         ("How many orders in Oslo are not open?", ""),
         ("How many orders aren't cancelled?", ""),
+        ("How many orders can a city have?", ""),  # what there is tells not what there may be
         (
             "How many orders have an amount of no more than 500?",
             "3 = count(Order ID; Amount <= 500)",

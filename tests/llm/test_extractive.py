@@ -14,19 +14,21 @@ from hypothesis import strategies as st
 from agent.errors import ModelFailed
 from agent.evidence import select_passages, split_sentences
 from agent.evidence.asked import FINDERS, NAMERS, find_values
+from agent.evidence.citing import compose_answer
 from agent.llm.extractive.confidence import ANSWERED
 from agent.llm.extractive.engine import Extractive
-from agent.llm.extractive.lines import Line
+from agent.llm.extractive.lines import Line, quotable_lines
 from agent.llm.extractive.question import parse_question
 from agent.llm.extractive.ranking import ScoredLine
 from agent.llm.extractive.selection import choose_sentences
 from agent.outside import Excerpt, Task
 from agent.search.corpus import Corpus
-from agent.state import Slot, Source
+from agent.state import Hit, Slot, Source
 from agent.steps.generate_queries import MakeQueries
 from agent.steps.reflect import CheckCoverage, ReadSources
 from agent.steps.synthesize import WriteAnswer
 from agent.strategies.baselines import RecallAnswer
+from tests.support.caches import make_page
 
 DEMO = Path(__file__).parents[2] / "agent/demo"
 NOBEL = "Emmanuelle Charpentier and Jennifer A. Doudna"
@@ -392,6 +394,37 @@ def test_an_answer_opens_with_a_sentence_of_its_own() -> None:
     text = "Ada Quill was born in Lund. She designed the Orbita Tower in 1970. It is tall."
     said = told(WriteAnswer(topic=DESIGNED, evidence=page("Ada Quill", text))).answer
     assert said.startswith("Ada Quill was born in Lund. [1] She designed the Orbita Tower")
+
+
+@pytest.mark.parametrize("first, second", [("with lead", "Masts"), ("with lead.", "masts")])
+def test_what_would_be_read_as_one_sentence_stands_apart(first: str, second: str) -> None:
+    lines = f"The towers and the bridges are painted by crews of six {first}\n"
+    lines += f"{second} of steel are painted by one climber."
+    topic = "How are towers, bridges and masts painted?"
+    draft = told(WriteAnswer(topic=topic, evidence=page("Paint", lines)))
+    quotes = [c.quote for c in draft.citations]
+    read = make_page("https://e.org", lines)
+    composed, _ = compose_answer(draft, [Source(n=1, page=read, hit=Hit(url=read.url))])
+    assert len(quotes) == 2 and [claim.text for claim in composed.claims] == quotes
+
+
+def test_a_question_on_its_own_line_stands_above_what_follows() -> None:
+    text = "Why a ring?\nIt was cheap. The mayor liked it.\nWas it? He said so."
+    lines = quotable_lines(page("Towers", text))
+    assert [line.text for line in lines][:2] == ["It was cheap.", "The mayor liked it."]
+    assert {line.heading for line in lines} == {"Why a ring?"} and len(lines) == 4
+
+
+def test_a_line_of_contents_is_not_quoted() -> None:
+    text = "3.2 Architects of towers.......... 14\nAda Quill designed the Orbita Tower."
+    (line,) = quotable_lines(page("Towers", text))
+    assert line.text == "Ada Quill designed the Orbita Tower."
+
+
+def test_numbers_in_brackets_of_a_page_cite_nothing() -> None:
+    text = "Ada Quill designed the Orbita Tower [2, 3] in Lund."
+    said = told(WriteAnswer(topic=DESIGNED, evidence=page("Towers", text))).answer
+    assert said == "Ada Quill designed the Orbita Tower in Lund. [1]"
 
 
 def test_the_head_of_a_table_is_no_answer() -> None:

@@ -32,10 +32,10 @@ _HAS_SECTION = (
 )
 _MARKED = "descendant::*[self::nav or self::footer or self::form or @role or @class]"
 _IS_LEAF = "not(descendant::div or descendant::table)"
-#: Classes of navigation and of notices about the page itself, mostly MediaWiki's.
+#: Classes of navigation and of notices about the page itself, mostly MediaWiki's and DocBook's.
 _NAVIGATION_CLASSES = frozenset(
-    "ambox catlinks mbox metadata mw-references nav navbar navbox navigation noprint ombox "
-    "reflist sistersitebox tmbox toc vertical-navbox".split()
+    "ambox catlinks mbox metadata mw-references nav navbar navbox navfooter navheader navigation "
+    "noprint ombox reflist sistersitebox tmbox toc vertical-navbox".split()
 )
 
 

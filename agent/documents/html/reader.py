@@ -51,9 +51,11 @@ MAX_TAGS = 120_000
 #: The parser compares all attributes of a tag pairwise: 200,000 of them take a minute.
 MAX_ATTRIBUTES = 1000
 
-#: MediaWiki's footnote numbers, which would read like citations of an answer, and its edit links.
+#: MediaWiki's footnote numbers, which would read like citations of an answer, its edit links, and
+#: a heading's link to itself.
 _EDITORIAL_MARKS = (
     "//sup[contains(@class, 'reference')]"
+    " | //a[starts-with(@href, '#') and contains('¶ § #', normalize-space())]"
     " | //*[contains(@class, 'mw-editsection') or contains(@class, 'mw-jump-link')"
     " or contains(@class, 'navbar-mini')]"
 )
@@ -87,6 +89,7 @@ _TAG = re.compile(r"<[^<>]*>")
 #: Lists whose numbers are no mere places.
 _NUMBERED = "//ol[@start or @reversed or li/@value or @type != '1']"
 _SHIFT = re.compile(r"vertical-align\s*:\s*(super|sub)\b")
+_BLANKS = re.compile(r"[ \t\r\n\f]+")
 _TAG_AND_TEXT = re.compile(r"(<[^<>]*>)[^<]+")
 _HIDING_TAG = re.compile(
     r"\shidden\b|aria-hidden|display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE
@@ -167,6 +170,7 @@ def extract_html(html: str, url: str = "") -> HtmlPage:
     remove_elements(tree.xpath(_EDITORIAL_MARKS))
     remove_hidden(tree)
     _write_scripts(tree)
+    _join_lines(tree)
     write_marks(tree)
     shown = measure_parts(tree.find("body"), paid or ())  # before the text is taken out of it
     text = _extract_text(tree, url)
@@ -255,6 +259,16 @@ def _write_scripts(tree: Element) -> None:
         del element[:]
         element.text = text
         element.drop_tag()
+
+
+def _join_lines(tree: Element) -> None:
+    """Make a blank of each line break that no browser shows: a line break ends a sentence."""
+    kept = {part for code in tree.iter("pre") for part in code.iter()}
+    for element in tree.iter():
+        if element.text and element not in kept:
+            element.text = _BLANKS.sub(" ", element.text)
+        if element.tail and element.getparent() not in kept:
+            element.tail = _BLANKS.sub(" ", element.tail)
 
 
 def write_marks(tree: Element, lists: str = _NUMBERED) -> None:

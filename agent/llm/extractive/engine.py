@@ -8,7 +8,8 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from agent.errors import ModelFailed
-from agent.evidence import is_row
+from agent.evidence import is_row, split_sentences
+from agent.evidence.markers import strip_markers
 from agent.evidence.names import find_names
 from agent.llm.extractive import report as reports
 from agent.llm.extractive.confidence import ANSWERED, rate_answer
@@ -240,16 +241,25 @@ def _cite(lines: Sequence[Line]) -> list[dict[str, Any]]:
 
 
 def _write_answer(picked: Sequence[Line]) -> str:
-    """Quoted sentences, each with its marker. Rows of a table and items of a list begin a line."""
+    """Quoted sentences, each with its marker and none that its page has, as in `[1, 3]` of code.
+
+    Rows of a table, items of a list and what would be read as one sentence begin a line.
+    """
     listed = {line for pair in pairwise(picked) if pair[1].goes_on_list(pair[0]) for line in pair}
     text = ""
     for before, line in zip((None, *picked), picked, strict=False):
         mark = line.mark if line in listed else ""
-        ends = before and (is_row(before.text) or before in listed)
+        ends = before and (before in listed or not _are_apart(before, line))
         inline = line in listed and not mark
         text += "\n" if mark or is_row(line.text) or (ends and not inline) else " "
-        text += f"{mark}{line.text} [{line.source}]"
+        text += f"{mark}{strip_markers(line.text)} [{line.source}]"
     return text.strip()
+
+
+def _are_apart(before: Line, line: Line) -> bool:
+    """Whether two lines, one behind the other, are read as two sentences."""
+    spans = split_sentences(f"{before.text} {line.text}")
+    return any(end == len(before.text) for _, end in spans)
 
 
 def _is_own_fact(slot: Slot, question: ParsedQuestion) -> bool:

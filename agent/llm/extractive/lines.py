@@ -8,13 +8,14 @@ from typing import NamedTuple
 
 from agent.evidence import is_heading, is_row, split_sentences
 from agent.evidence.instructions import find_instruction
-from agent.evidence.language import CLOSING
+from agent.evidence.language import CLOSING, ends_as_question
 from agent.evidence.words import count_words
 from agent.outside import Excerpt
 from agent.outside.contract import RETRACTED
 
 _MARKER = re.compile(r"(?:[-*+•‣–>]|\d{1,3}[.)])\s+")
 _OPENS_LIST = (":", "：")
+_LEADERS = "....."  # before the number of a page, in a table of contents
 FEWEST_WORDS = 4  # of a line without a stop; fewer are a label
 
 
@@ -85,7 +86,7 @@ def _passage_lines(excerpt: Excerpt, number: int, passage: str, heading: str) ->
     speaks = find_instruction(passage) is not None
     for at, (start, end) in enumerate(split_sentences(passage)):
         text, mark = passage[start:end], ""
-        if _is_heading_of(text, passage[end : end + 1]):
+        if _is_heading_of(text, passage[:start][-1:], passage[end : end + 1]):
             heading, before = text.strip("#* :"), ""
             continue
         if found := _MARKER.match(text):
@@ -93,14 +94,20 @@ def _passage_lines(excerpt: Excerpt, number: int, passage: str, heading: str) ->
             mark = found[0] if found[0][0].isdigit() else "- " * (found[0][0] != ">")
         if speaks and find_instruction(text):
             continue  # addressed to a model: nothing to quote
-        if any(char.isalnum() for char in text) and not text.startswith("^"):  # not a footnote
+        is_pointer = text.startswith("^") or _LEADERS in text  # a footnote, a line of contents
+        if any(char.isalnum() for char in text) and not is_pointer:
             about = (excerpt.source, excerpt.title, number, at)
             yield Line(*about, text, heading, before, start, passage, mark)
             before = text
 
 
-def _is_heading_of(text: str, following: str) -> bool:
-    return is_heading(text) and (following == "\n" or text.startswith(("#", "**")))
+def _is_heading_of(text: str, before: str, following: str) -> bool:
+    """Whether a text stands above what follows: a heading, or a question on a line of its own."""
+    is_alone = following == "\n" and before in ("", "\n")
+    is_marked = text.startswith(("#", "**"))
+    return (is_heading(text) and (following == "\n" or is_marked)) or (
+        is_alone and ends_as_question(text)
+    )
 
 
 def is_label(line: Line) -> bool:
