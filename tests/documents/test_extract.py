@@ -507,3 +507,14 @@ def test_goals_and_referees_of_a_real_page_are_kept(data: Path) -> None:
     assert "Italy | 1–0 | Austria\nSchillaci 78' | Report" in text
     assert text.count("Referee: José Roberto Wright (Brazil)") == 1
     assert "Jump to" not in text and "Privacy policy" not in text and "[edit]" not in text
+
+
+def test_a_short_page_loses_no_heading_and_no_term_of_a_list() -> None:
+    page = (
+        "<html><body><h2>Budget shares</h2><p>A data set of 1,729 households, by survey year.</p>"
+        "<dl><dt>wfood</dt><dd><p>food share</p></dd><dt>Term</dt><dd>meaning of it</dd></dl>"
+        "<p>Source: the statistical office, by way of a journal of econometrics.</p></body></html>"
+    )
+    text = read_body(page.encode(), "text/html").text
+    for word in ("Budget shares", "wfood", "food share", "meaning of it"):
+        assert word in text
