@@ -33,9 +33,9 @@ SLOW_SCAN, SCAN_PAUSES = 0.2, 10  # and so many times as long as a look took tha
 CLOSE_TIMEOUT = 5.0  # seconds for the last commit of an update that is stopped
 MAX_PATIENCE = 1e6  # seconds; more is no limit
 #: Of a query the rarest terms choose the chunks that are ranked, as long as so many have them, and
-#: at least two do. Ranking costs by the chunk, so a search of ten times as many takes no longer.
+#: at least two do: ranking costs by the chunk.
 MAX_CANDIDATES, LEAST_RARE = 8_000, 2
-MOST_COUNTED = 20_000  # chunks with a term; one with more is common
+MOST_COUNTED = 20_000  # chunks with a term; terms with more count as equally common
 AWAY = "it is not there, or holds no document any more; its index is kept"
 
 

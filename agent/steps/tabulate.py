@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from agent.documents.body_text import BEGINNING
 from agent.evidence.citing import make_answered
-from agent.evidence.tables import MOST_VALUES, PageTable, Rows, TableQuestion, find_tables
+from agent.evidence.table_questions import TableQuestion
+from agent.evidence.tables import MOST_VALUES, PageTable, Rows, find_tables
 from agent.state import Answered, Claim, Quote, Research, Source, Warned
 
 MOST_QUOTED = 10  # rows of those that were used, beside the head
