@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any
 
 from agent.characters import strip_controls
@@ -32,9 +33,12 @@ MIN_WRAPPED_LINE = 60
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
 _HEADING = re.compile(r"^#[ \t]+(\S.*)$", re.MULTILINE)
-#: A line that never continues the one before it: a heading, list item, table row, quote, fence,
-#: indented code.
-_NEW_BLOCK = re.compile(r"[ \t]*(?:[#>|*+•‣–-]|\d+[.)]|[A-Za-z][.)]\s|```|~~~|$)|\t| {4}")
+_MARKER = r"(?:[*+•‣–-]|\d+[.)]|[A-Za-z][.)](?=\s))"  # of a list item
+#: A line that never continues the one before it: a heading, list item, table row, quote, fence.
+_NEW_BLOCK = re.compile(rf"[ \t]*(?:{_MARKER}|[#>|]|```|~~~|$)")
+_BEFORE_TEXT = re.compile(rf"\s*(?:{_MARKER}\s+(?=\S))?")
+_CODE_INDENT = 4  # columns
+_NO_PROSE = re.compile(r"[{}=<|\\]|;$|\S {3}")
 
 
 def read_markdown(source: Body) -> BodyText:
@@ -134,11 +138,13 @@ def _split_paragraphs(text: str) -> Iterator[list[str]]:
     paragraph: list[str] = []
     in_code = False
     previous = ""  # the line before, if the next one may continue it
-    for line in text.split("\n"):
+    lines = text.split("\n")
+    for line, is_filled in zip(lines, _find_filled(lines), strict=True):
         is_fence = line.lstrip().startswith(("```", "~~~"))
         # a line that ends a sentence stays a line of its own
         is_wrapped = len(previous) >= MIN_WRAPPED_LINE and previous[-1] not in ".!?:"
-        if is_wrapped and not (is_fence or in_code or _NEW_BLOCK.match(line)):
+        is_block = is_fence or in_code or _NEW_BLOCK.match(line) or not is_filled
+        if is_wrapped and not is_block:
             paragraph += filter(None, [line.strip()])
         else:
             yield from [paragraph] if paragraph else []
@@ -147,6 +153,28 @@ def _split_paragraphs(text: str) -> Iterator[list[str]]:
         is_heading_or_row = line.lstrip().startswith(("#", "|"))
         previous = "" if is_fence or in_code or is_heading_or_row else line.strip()
     yield paragraph
+
+
+def _find_filled(lines: Sequence[str]) -> Iterator[bool]:
+    """Whether each line may be one of a paragraph: code, tables and lists stand further in.
+
+    Lines further in are prose where most end because the next word would not have fitted.
+    """
+    for indent, group in groupby(map(str.expandtabs, lines), _find_indent):
+        block = [*group]
+        width = max(map(len, block))
+        breaks = [
+            len(line) + len(after.split()[0]) >= width
+            for line, after in pairwise(block)
+            if after.strip() and not _NEW_BLOCK.match(after)
+        ]
+        is_prose = 4 * sum(breaks) >= 3 * len(breaks) and not any(map(_NO_PROSE.search, block))
+        yield from [indent < _CODE_INDENT or is_prose] * len(block)
+
+
+def _find_indent(line: str) -> int:
+    """The columns before the text of a line; that of an item stands behind its mark."""
+    return len(before[0]) if line.strip() and (before := _BEFORE_TEXT.match(line)) else 0
 
 
 def find_heading(text: str) -> str:

@@ -82,9 +82,8 @@ class TableQuestion:
         return self._choose(columns, tuple(equal))
 
     def _stem(self, text: str) -> frozenset[str]:
-        """The stems of a name of columns; `names` and `name` are one, which `stem` parts."""
-        words = content_words(text.replace("_", " "), self._tag)
-        return frozenset(word.rstrip("e") or word for word in words)
+        """The stems of a name of columns."""
+        return frozenset(content_words(text.replace("_", " "), self._tag))
 
     def _stress(self, word: str) -> frozenset[str]:
         """A word that says nothing, as `or`, but in capitals: `OR` may be a cell."""

@@ -129,7 +129,7 @@ def stem(word: str, language: str = "en") -> str:
             return strip_accents(str(_snowball(own.stemmer).stemWord(own.drop_article(word))))
     for ending, rest in _ENDINGS.items():
         if word.endswith(ending) and len(word) - len(ending) >= 4 and not word.endswith("ss"):
-            word = (word[: -len(ending)] + rest).rstrip("e")
+            word = word[: -len(ending)] + rest
             break
     root = word.rstrip("e") if len(word) > 4 else word
     return root[:-1] + "i" if _CONSONANT_Y.search(root) else root  # `city`, as `cities`

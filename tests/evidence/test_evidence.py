@@ -237,6 +237,12 @@ def test_a_prompt_shows_a_sources_host_and_of_a_file_its_name_alone() -> None:
     assert ' site="e.org">' in render_sources([excerpt])
 
 
+@pytest.mark.parametrize("one", ["name", "date", "tree", "state", "degree", "city", "goal"])
+def test_one_and_many_have_a_stem(one: str) -> None:
+    many = f"{one[:-1]}ies" if one.endswith("y") else f"{one}s"
+    assert stem(one) == stem(many)
+
+
 def test_words_are_stemmed_alike_by_many_threads() -> None:
     """A stemmer of Snowball holds the word that it is at: shared, it gave stems of two words."""
     ends = [a + b for a in ("lich", "schaft", "keit", "ung") for b in ("en", "er", "es", "ern")]

@@ -504,6 +504,30 @@ def test_unwraps_paragraphs_and_keeps_lists_and_code() -> None:
     assert f"{long}\ncode" in unwrap_paragraphs(text)
 
 
+def test_unwraps_paragraphs_that_stand_further_in() -> None:
+    """As a manual page has them; lists, columns and code there keep their lines."""
+    told = (
+        "       Each commit names the ones that came before it, its parents, by the\n"
+        "       hash of what is in them, so none can be changed without changing all\n"
+        "       that follow.  A branch is a name for one of them."
+    )
+    assert unwrap_paragraphs(told) == " ".join(told.split("\n       "))
+    item = (
+        "  12. The fee is paid within thirty days of the end of the month in which\n"
+        "      the order was placed."
+    )
+    assert unwrap_paragraphs(item) == " ".join(item.split("\n      "))
+    for kept in (
+        "    fetch: add a section on configured branches and what they track\n"
+        "    push: say why a branch is refused, and by whom\n"
+        "    Revert the change that made a name of a branch that is not there one",
+        "    for name in names_of_all_branches_that_are_there(repository, 1): x = 1\n"
+        "    print(name)",
+        "    Item that is a long name for a thing that is sold   Price in pounds\n    Tea     3",
+    ):
+        assert unwrap_paragraphs(kept) == kept
+
+
 @pytest.mark.slow
 def test_nothing_heavy_is_imported() -> None:
     code = (
