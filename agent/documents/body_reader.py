@@ -16,7 +16,16 @@ from typing import Any, TypeVar, cast, get_args
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from agent.documents.body_text import MAX_LOST, MAX_NOTE, TEXT, Body, BodyText, Mark, UnreadablePage
+from agent.documents.body_text import (
+    CUT,
+    MAX_LOST,
+    MAX_NOTE,
+    TEXT,
+    Body,
+    BodyText,
+    Mark,
+    UnreadablePage,
+)
 from agent.documents.own_date import read_day
 from agent.documents.worker_pool import MAX_WORKERS, WorkerPool, shared_pool
 from agent.documents.worker_process import Countdown, ReaderProcess, WorkerEnded
@@ -29,7 +38,6 @@ TIMEOUT = 10.0
 #: Seconds for a user's file, of which each part is ready within `TIMEOUT`: a scan of many pages.
 MAX_FILE_SECONDS = 120.0
 CRASH = "reading it ended the process that reads; it may be damaged or hostile"
-CUT = "only what was read in time is used"
 T = TypeVar("T")
 _DEFERRED = ConfigDict(defer_build=True)  # until the first answer, since it takes milliseconds
 _READ = TypeAdapter(BodyText, config=_DEFERRED)

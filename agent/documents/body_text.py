@@ -35,7 +35,13 @@ PART_CHARS = 200_000  # after which what is read of a document is handed over
 Mark = tuple[int, str, int | None]
 #: What was seen of a document and not read, how much of it, and why: in words for the user.
 Unread = tuple[str, int, str]
-BEGINNING = "only its first"  # how it is told that a text is cut
+#: How it is told that the end of a text, or of a part of it, is not there.
+BEGINNING, CUT, NO_END = (
+    "only its first",
+    "only what was read in time is used",
+    "its end is missing",
+)
+ENDLESS = (BEGINNING, "only the first", CUT, NO_END)
 TEXT = "text"  # the rest of the text itself, of which the reason says all
 
 

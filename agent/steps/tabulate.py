@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from agent.documents.body_text import BEGINNING
+from agent.documents.body_text import ENDLESS
 from agent.evidence.citing import make_answered
 from agent.evidence.table_questions import TableQuestion
 from agent.evidence.tables import MOST_VALUES, PageTable, Rows, find_tables
@@ -29,7 +29,8 @@ def compute_answer(research: Research) -> list[Answered | Warned]:
     quotes: list[Quote] = []
     told: list[Warned] = []
     for source in research.sources:
-        is_cut = BEGINNING in source.page.partial_text  # the last table may have more rows
+        # where the end is not there the last table may have more rows
+        is_cut = any(told in source.page.partial_text for told in ENDLESS)
         for table in find_tables(source.page.text)[: -1 if is_cut else None]:
             for statement, rows in _compute(intro, table, source.page.title):
                 claim = Claim(text=statement, citations=(source.n,), form="item", intro=intro)

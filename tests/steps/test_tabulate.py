@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent.answer import to_json
-from agent.documents.body_text import BEGINNING
+from agent.documents.body_text import BEGINNING, CUT, NO_END
 from agent.run import research
 from agent.run.audit import audit_answer
 from agent.settings import Settings
@@ -33,7 +33,7 @@ def test_slots_that_the_user_named_are_read_and_none_is_left_open_beside_a_compu
     assert audit_answer(answer)["ok"]
 
 
-@pytest.mark.parametrize("told", ["", f"{BEGINNING} 5 characters were read"])
+@pytest.mark.parametrize("told", ["", f"{BEGINNING} 5 characters were read", CUT, NO_END])
 def test_a_table_that_may_have_more_rows_than_were_read_is_not_counted(told: str) -> None:
     table = ROWS.replace(",", " | ")
     page = Page.from_text(

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from agent.documents.body_text import TEXT, Body, BodyText, PlacedText, UnreadablePage
+from agent.documents.body_text import NO_END, TEXT, Body, BodyText, PlacedText, UnreadablePage
 from agent.documents.formats.table import TableCell, format_table, join_cells
 from agent.documents.formats.xml import to_int
 from agent.documents.formulas import STRUCK, lower_text, raise_text
@@ -237,7 +237,7 @@ def read_rich_text(source: Body) -> BodyText:
     text.lose("pictures", reader.pictures, "only text is read")
     text.lose("embedded documents", reader.objects, "save them as files of their own")
     if reader.outer:
-        text.lose(TEXT, 1, "its end is missing")
+        text.lose(TEXT, 1, NO_END)
     return text.finish()
 
 
