@@ -27,7 +27,7 @@ from agent.strategies.report.tool_calls import (
 )
 from agent.strategies.report.tool_results import render_error, render_result
 
-MAX_RESULTS = 5  # hits of a search that are kept
+MAX_RESULTS = 5  # hits of a search that a model is shown
 MAX_CALLS_PER_TURN = 8
 NOTHING_PASSED = "No other page could be read, so the best of low credibility were read:"
 
@@ -79,7 +79,10 @@ class UseTools:
     def search_queries(
         self, queries: Mapping[int, Sequence[str]], research: Research
     ) -> Iterator[Event]:
-        """Search all queries side by side, those of each section in their order."""
+        """Search all queries side by side, those of each section in their order.
+
+        Section 0 is the model's own search, of which it chooses; else pages are chosen of all hits.
+        """
         form = f"{{}}{FOR_RESEARCH}" if research.plan and research.plan.is_research else "{}"
         asked = [(section, query) for section, own in queries.items() for query in own]
         outcomes = self.search.collect([form.format(query) for _, query in asked])
@@ -87,8 +90,8 @@ class UseTools:
             if isinstance(outcome, OutsideError):
                 yield call_failure("search", query, outcome)
             else:
-                best = outcome.hits[:MAX_RESULTS]
-                found = outcome.model_copy(update={"hits": best, "query": query})
+                hits = outcome.hits if section else outcome.hits[:MAX_RESULTS]
+                found = outcome.model_copy(update={"hits": hits, "query": query})
                 yield Searched(round=research.round, found=found, section=section)
 
     def read_hits(self, hits: Sequence[Hit], research: Research) -> Iterator[Event]:
