@@ -169,7 +169,8 @@ def _find_filled(lines: Sequence[str]) -> Iterator[bool]:
             if after.strip() and not _NEW_BLOCK.match(after)
         ]
         is_prose = 4 * sum(breaks) >= 3 * len(breaks) and not any(map(_NO_PROSE.search, block))
-        yield from [indent < _CODE_INDENT or is_prose] * len(block)
+        yield indent < _CODE_INDENT  # the first line goes on with none that stands elsewhere
+        yield from [indent < _CODE_INDENT or is_prose] * (len(block) - 1)
 
 
 def _find_indent(line: str) -> int:

@@ -518,6 +518,8 @@ def test_unwraps_paragraphs_that_stand_further_in() -> None:
     )
     assert unwrap_paragraphs(item) == " ".join(item.split("\n      "))
     for kept in (
+        "To have the tool on all machines, run the following where each one can read\n"
+        "    pip install tool",
         "    fetch: add a section on configured branches and what they track\n"
         "    push: say why a branch is refused, and by whom\n"
         "    Revert the change that made a name of a branch that is not there one",
