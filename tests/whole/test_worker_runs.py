@@ -62,7 +62,9 @@ def run_with_stuck_worker(
     )
     with process:
         try:
-            assert wait_for(lambda: bool(find_workers(process.pid)), 30)
+            if not wait_for(lambda: bool(find_workers(process.pid)), 30):
+                process.kill()
+                pytest.fail(f"No worker has begun: {process.communicate()}")
             (worker,) = find_workers(process.pid)
             os.kill(worker, signal.SIGSTOP)
             released.set()
