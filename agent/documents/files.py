@@ -37,8 +37,9 @@ _MARKER = r"(?:[*+•‣–-]|\d+[.)]|[A-Za-z][.)](?=\s))"  # of a list item
 #: A line that never continues the one before it: a heading, list item, table row, quote, fence.
 _NEW_BLOCK = re.compile(rf"[ \t]*(?:{_MARKER}|[#>|]|```|~~~|$)")
 _BEFORE_TEXT = re.compile(rf"\s*(?:{_MARKER}\s+(?=\S))?")
-_CODE_INDENT = 4  # columns
-_NO_PROSE = re.compile(r"[{}=<|\\]|;$|\S {3}")
+_BEFORE_CODE = 4  # columns from which on a line may be code
+_NO_PROSE = re.compile(r"[{}=<|\\]|\S {3}")
+_SENTENCE_END = re.compile(r"[.!?:。！？][\"')\]”’»]*\s*$")
 
 
 def read_markdown(source: Body) -> BodyText:
@@ -139,11 +140,11 @@ def _split_paragraphs(text: str) -> Iterator[list[str]]:
     in_code = False
     previous = ""  # the line before, if the next one may continue it
     lines = text.split("\n")
-    for line, is_filled in zip(lines, _find_filled(lines), strict=True):
+    for line, goes_on in zip(lines, _find_going_on(lines), strict=True):
         is_fence = line.lstrip().startswith(("```", "~~~"))
         # a line that ends a sentence stays a line of its own
         is_wrapped = len(previous) >= MIN_WRAPPED_LINE and previous[-1] not in ".!?:"
-        is_block = is_fence or in_code or _NEW_BLOCK.match(line) or not is_filled
+        is_block = is_fence or in_code or _NEW_BLOCK.match(line) or not goes_on
         if is_wrapped and not is_block:
             paragraph += filter(None, [line.strip()])
         else:
@@ -155,10 +156,11 @@ def _split_paragraphs(text: str) -> Iterator[list[str]]:
     yield paragraph
 
 
-def _find_filled(lines: Sequence[str]) -> Iterator[bool]:
-    """Whether each line may be one of a paragraph: code, tables and lists stand further in.
+def _find_going_on(lines: Sequence[str]) -> Iterator[bool]:
+    """Whether each line may go on with the one before it: code and tables stand further in.
 
-    Lines further in are prose where most end because the next word would not have fitted.
+    Lines further in are prose where most end because the next word would not have fitted, and the
+    last one ends a sentence.
     """
     for indent, group in groupby(map(str.expandtabs, lines), _find_indent):
         block = [*group]
@@ -168,9 +170,10 @@ def _find_filled(lines: Sequence[str]) -> Iterator[bool]:
             for line, after in pairwise(block)
             if after.strip() and not _NEW_BLOCK.match(after)
         ]
-        is_prose = 4 * sum(breaks) >= 3 * len(breaks) and not any(map(_NO_PROSE.search, block))
-        yield indent < _CODE_INDENT  # the first line goes on with none that stands elsewhere
-        yield from [indent < _CODE_INDENT or is_prose] * (len(block) - 1)
+        is_full = 4 * sum(breaks) >= 3 * len(breaks) and bool(_SENTENCE_END.search(block[-1]))
+        is_prose = is_full and not any(map(_NO_PROSE.search, block))
+        yield indent < _BEFORE_CODE  # the first line goes on with none that stands elsewhere
+        yield from [indent < _BEFORE_CODE or is_prose] * (len(block) - 1)
 
 
 def _find_indent(line: str) -> int:

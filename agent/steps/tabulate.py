@@ -30,7 +30,7 @@ def compute_answer(research: Research) -> list[Answered | Warned]:
     told: list[Warned] = []
     for source in research.sources:
         # where the end is not there the last table may have more rows
-        is_cut = any(told in source.page.partial_text for told in ENDLESS)
+        is_cut = any(words in source.page.partial_text for words in ENDLESS)
         for table in find_tables(source.page.text)[: -1 if is_cut else None]:
             for statement, rows in _compute(intro, table, source.page.title):
                 claim = Claim(text=statement, citations=(source.n,), form="item", intro=intro)

@@ -520,6 +520,10 @@ def test_unwraps_paragraphs_that_stand_further_in() -> None:
     for kept in (
         "To have the tool on all machines, run the following where each one can read\n"
         "    pip install tool",
+        "    sudo apt-get install --no-install-recommends python3 python3-venv redis-server\n"
+        "    make demo",
+        "    client.connect(host, port, timeout, retries, backoff, verify, certificate)\n"
+        "    client.close()",
         "    fetch: add a section on configured branches and what they track\n"
         "    push: say why a branch is refused, and by whom\n"
         "    Revert the change that made a name of a branch that is not there one",

@@ -113,6 +113,19 @@ def test_each_section_is_asked_of_its_own_and_sees_all_sources(
     assert urls == ["firm", "staff", "born"]  # by round, section and rank
 
 
+def test_a_section_chooses_its_pages_among_all_hits_of_a_search(
+    world: Services, settings: Settings
+) -> None:
+    """The page that the query names is the eighth."""
+    others = [f"other{n}" for n in range(7)]
+    world.pages |= {"Velmora": PAGES["firm"]} | {one: f"{one} tells of soup." for one in others}
+    hits = {**HITS, "founder of Velmora Works": [*others, "Velmora"]}
+    world.hits = lambda query: hits.get(query, [])
+    _, answer = run_checked_report(TOPIC, settings)
+    assert "Velmora" in world.page_requests and len(world.page_requests) < 8
+    assert "Ada Lindqvist" in answer.answer
+
+
 def test_models_are_asked_side_by_side(world: Services, settings: Settings) -> None:
     """The reply to each section's reading waits until all three are asked.
 
