@@ -13,6 +13,7 @@ from agent.search.files import FileScan
 from agent.search.storage import (
     FileDocuments,
     let_read_while_writing,
+    merge_lists,
     read_stamp,
     remove_file,
     write_file_row,
@@ -22,6 +23,7 @@ LOCK_TIMEOUT = 60.0  # seconds to wait for another process that writes the same 
 LOCK_PAUSE = 0.1  # seconds between two tries to write
 COMMIT_SECONDS, FIRST_COMMIT = 5.0, 2.0  # between two commits, and until the first one
 ROUND_SECONDS = 60.0  # after which the folder is looked at again, however much is left to read
+MERGED_AT_ONCE = 500  # pages of lists of words, while no query is answered
 GROUP, GROUP_CHARS = 50, 1_000_000  # documents that are written at once, while no query is answered
 UNFINISHED = "not all of it is read yet"
 NO_TIME = "no time was left to read all of it"
@@ -58,7 +60,7 @@ class IndexUpdate:
         reader is closed.
         """
         end = time.monotonic() + seconds
-        gone = self._compare()
+        gone, changes = self._compare(), self._db.total_changes
         self.done = self.total - len(self._changed)
         if gone or self._changed:
             let_read_while_writing(self._db)
@@ -69,11 +71,21 @@ class IndexUpdate:
             with closing(self._reader.read_files(self._scan, self._names(end))) as files:
                 for path, documents in files:
                     self._replace_file(path, documents)
+            self._merge_lists(self._db.total_changes - changes)
         finally:
             with self._lock:
                 if self._db.in_transaction:
                     self._db.execute("COMMIT")
         return self.done == self.total
+
+    def _merge_lists(self, pages: int) -> None:
+        """Merge as many pages as rows have changed: none more, so that a small update is quick."""
+        for done in range(0, pages, MERGED_AT_ONCE):
+            if self._reader.is_over():
+                return
+            with self._writing():
+                if not merge_lists(self._db, min(MERGED_AT_ONCE, pages - done)):
+                    return
 
     def _compare(self) -> list[str]:
         """Find the files that have changed since they were read; returns those that are gone."""

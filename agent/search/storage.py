@@ -59,6 +59,17 @@ def let_read_while_writing(db: sqlite3.Connection) -> None:
             db.execute("PRAGMA synchronous = NORMAL")
 
 
+def merge_lists(db: sqlite3.Connection, pages: int) -> bool:
+    """Merge pages of the lists of words into one list; whether there may be more to merge.
+
+    A word of a document that was removed stays in its list, and is passed over by each search,
+    until that is merged. https://www.sqlite.org/fts5.html#the_merge_command
+    """
+    before = db.total_changes
+    db.execute("INSERT INTO words (words, rank) VALUES ('merge', ?)", (-pages,))
+    return db.total_changes - before > 1
+
+
 def close_index(db: sqlite3.Connection) -> None:
     """Close it as one file, which can be read where nothing can be written."""
     with suppress(sqlite3.Error):  # another process has it open

@@ -182,6 +182,23 @@ def test_rows_that_are_added_do_not_cost_those_before(tmp_path: Path) -> None:
     assert all(before[url] == number for url, number in after.items() if int(url[-1]) < 5)
 
 
+def test_an_index_does_not_grow_by_what_is_replaced(tmp_path: Path) -> None:
+    file, cache = tmp_path / "rows.jsonl", tmp_path / "cache"
+
+    def size_of_lists(more: str) -> int:
+        file.unlink(missing_ok=True)
+        write_rows(file, range(1000), more)
+        Corpus(file, cache).close()
+        with closing(sqlite3.connect(next(cache.glob("*.sqlite")))) as db:
+            return int(db.execute("SELECT sum(length(block)) FROM words_data").fetchone()[0])
+
+    first = size_of_lists("")
+    assert all(size_of_lists(f" again{n}") < 1.5 * first for n in range(5))
+    corpus = Corpus(file, cache)
+    assert len(corpus.search("again4")) == 20 and not corpus.search("again3")
+    corpus.close()
+
+
 @pytest.mark.slow
 def test_an_update_that_was_killed_amid_a_file_goes_on_where_it_was(tmp_path: Path) -> None:
     file, cache = tmp_path / "rows.jsonl", tmp_path / "cache"
