@@ -216,6 +216,44 @@ def test_a_slot_is_a_relation_on_its_page(name: str, sentence: str, value: str |
     assert [slot.value for slot in told(asked).slots] == [value]
 
 
+FORM = (
+    "Order of the cinema Regal Park\nBooking agency\nName: | Lund Media\nContact: | Ada Quill\n"
+    "Customer\nName: | Orbita Films\nBilling Type: | Net 30\n"
+    "Order ID: OR-1234 Date of Print: May 3\nCommission | 10%\n"
+    "Body Work | Hours: 2 | Cost: 300\nPaint Work | Hours: 1.5 | Cost: 225"
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "line"),
+    [
+        ("What is the billing type of Orbita Films?", "Billing Type: | Net 30"),
+        ("What does the paint work for Orbita Films cost?", "Paint Work | Hours: 1.5 | Cost: 225"),
+        ("How many hours of body work did Orbita Films order?", "Body Work | Hours: 2 | Cost: 300"),
+        ("What is the commission of Lund Media?", "Commission | 10%"),
+        ("What is the order ID of Orbita Films?", "Order ID: OR-1234 Date of Print: May 3"),
+        ("What is the billing type of Acme Films?", None),  # which the form does not name
+        ("What is the name on the order of Regal Park?", None),  # there are two
+        ("Why is the billing type of Orbita Films Net 30?", None),
+    ],
+)
+def test_a_field_of_a_form_that_a_question_names_is_the_answer(
+    question: str, line: str | None
+) -> None:
+    excerpt = Excerpt(source=1, title="Booking order", url="https://a.test/", passages=(FORM,))
+    slots = tuple(Slot(name=s.name) for s in told(MakeQueries(topic=question)).slots)
+    answer = told(WriteAnswer(topic=question, slots=slots, evidence=(excerpt,))).answer
+    assert (answer == f"{line} [1]") == bool(line)
+
+
+def test_a_field_fills_the_slot_of_its_name() -> None:
+    excerpt = Excerpt(source=1, title="Booking order", url="https://a.test/", passages=(FORM,))
+    slots = tuple(Slot(name=name) for name in ("order_id", "billing_type", "name", "order"))
+    task = CheckCoverage(topic="the order of Orbita Films", slots=slots, evidence=(excerpt,))
+    values = {slot.name: slot.value for slot in told(task).slots}
+    assert values == {"order_id": "OR-1234", "billing_type": "Net 30", "name": None, "order": None}
+
+
 @pytest.mark.parametrize("title", ["Lund Tower", "Orbita Tower (disambiguation)", "Orbita Tower 2"])
 def test_a_sentence_about_another_thing_fills_nothing(title: str) -> None:
     shown = page(title, "It was designed by Ada Quill.")

@@ -223,7 +223,7 @@ def _draft(task: Task[Any], read: _Read) -> dict[str, Any]:
     facts = {slot.name: found.line for slot, found in stated}
     own = [facts.get(slot.name) for slot in task.slots if _is_own_fact(slot, question)]
     limit = int(getattr(task, "max_words", 80))
-    if (own and all(own)) or any(is_row(line.text) for line in told):
+    if (own and all(own)) or any(found.is_field for _, found in stated):
         picked = told
     else:
         picked = choose_sentences(question, ranked, limit, [line for line in own if line])

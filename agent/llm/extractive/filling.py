@@ -14,6 +14,7 @@ from agent.evidence.names import plain_name
 from agent.evidence.quantities import find_years
 from agent.evidence.words import opens_with_pronoun, word_lists
 from agent.llm.extractive.fact import Fact, is_generic, read_slot
+from agent.llm.extractive.fields import find_field
 from agent.llm.extractive.lines import Line
 from agent.llm.extractive.question import ParsedQuestion, is_another_event
 from agent.llm.extractive.ranking import ScoredLine
@@ -41,6 +42,7 @@ class Filled(NamedTuple):
     value: str
     line: Line
     quote: str
+    is_field: bool = False  # the line is a name with its value, or a row
 
 
 def fill_slot(slot: Slot, question: ParsedQuestion, ranked: Sequence[ScoredLine]) -> Filled | None:
@@ -52,11 +54,15 @@ def fill_slot(slot: Slot, question: ParsedQuestion, ranked: Sequence[ScoredLine]
     if record := find_record([s.line for s in ranked], question):
         value = record.value_of(read_slot(slot, question), question)
         row = record.row_with(value.split(", ")[0])
-        return Filled(value, row, record.quote) if value else None
+        return Filled(value, row, record.quote, is_field=True) if value else None
     if (template := find_template(question)) and template.parties(question):
         return None  # a table tells the whole match; prose is of others of these sides too
     if slot.name in side_slots(question):
         return _fill_side(slot, question, ranked)
+    if field := find_field(slot, question, ranked):
+        value, line = field
+        if "[]" in slot.name or to_typed(value, slot) is not None:
+            return Filled(value, line, line.text, is_field=True)
     return _fill_from_prose(slot, question, ranked)
 
 
