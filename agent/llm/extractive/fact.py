@@ -21,6 +21,7 @@ class Fact(NamedTuple):
     relation: frozenset[str]  # stems; one of them stands in the sentence; empty: the type alone
     words: tuple[str, ...]  # stems of what the sentence is about
     names: frozenset[str]  # stems of the names among them
+    held: frozenset[str] = frozenset()  # stems of what is of a name: `mother` of Ada Quill
     bound: tuple[tuple[str, str], ...] = ()  # `first climbed`, `season 8`: they stand together
     unit: str = ""
     counted: str = ""  # what is counted: the stem that a number must stand before
@@ -121,6 +122,9 @@ _BOUND = re.compile(
 )
 
 
+_HELD_BY = re.compile(r"\b([a-z]\w+) of (?:the |a )?(?=[A-Z0-9\"“])")
+
+
 @lru_cache(maxsize=1024)
 def _read_question(question: ParsedQuestion, title: str) -> Fact:
     relation = [stem(word) for word in _relation_words(question, frozenset(content_words(title)))]
@@ -130,6 +134,7 @@ def _read_question(question: ParsedQuestion, title: str) -> Fact:
         _with_synonyms(relation),
         tuple(w for w in question.telling_words if w not in relation),
         frozenset(w for name in question.surely_named for w in content_words(name)),
+        frozenset(stem(word) for word in _HELD_BY.findall(question.text)).difference(relation),
         tuple((pair[0], pair[1]) for pair in bound if len(pair) == 2),
         question.unit,
         _counted_word(question.text),

@@ -157,10 +157,13 @@ def _count_left_out(line: Line, asked: Fact, question: ParsedQuestion) -> int | 
     if is_no_prose or is_another_event(around, question, line.title):
         return None
     own, near = _bag(line.text), _bag(around)
-    left_out = [w for w in asked.words if not _says(w, near, own)]
+    is_loose = asked.kind != "text"  # where a sentence is the value, no form of it tells
+    left_out = [w for w in asked.words if not _says(w, near, own, is_loose=is_loose)]
     if re.search(f"[{CJK}]", question.text):  # pairs of characters, many of them no words
         return len(left_out) if len(left_out) <= CHINESE * len(asked.words) else None
-    if len(left_out) > min(1, len(asked.words) // SPARE) or asked.names & set(left_out):
+    if len(left_out) > min(1, len(asked.words) // SPARE) or (asked.names | asked.held) & {
+        *left_out
+    }:
         return None
     if not all(_stand_together(pair, line) for pair in asked.bound):
         return None
@@ -200,8 +203,8 @@ def _stand_together(pair: tuple[str, str], line: Line) -> bool:
     return any(a == first and b in alike for words in texts for a, b in pairwise(words))
 
 
-def _says(word: str, around: set[str], own: set[str]) -> bool:
-    near = len(word) > 5 and any(word[:5] == other[:5] for other in around)
+def _says(word: str, around: set[str], own: set[str], *, is_loose: bool = True) -> bool:
+    near = is_loose and len(word) > 5 and any(word[:5] == other[:5] for other in around)
     return word in around or near or not own.isdisjoint(synonyms_of(word))
 
 

@@ -13,15 +13,22 @@ _NOUN = re.compile(r"\w+(?:er|or|ers|ors|ion|ions|ment|ure|ist|book)$")
 
 @cache
 def _groups() -> tuple[tuple[str, ...], ...]:
-    lines = word_lists()["synonyms"]["groups"].strip().splitlines()
-    return tuple(tuple(line.split()) for line in lines)
+    return tuple(tuple(line.replace(">", "").split()) for line in _lines())
+
+
+@cache
+def _lines() -> tuple[str, ...]:
+    return tuple(word_lists()["synonyms"]["groups"].strip().splitlines())
 
 
 @cache
 def _synonyms() -> dict[str, frozenset[str]]:
     table: dict[str, frozenset[str]] = {}
-    for group in (frozenset(content_words(" ".join(words))) for words in _groups()):
-        table |= {word: table.get(word, frozenset()) | group - {word} for word in group}
+    for line in _lines():
+        group, _, narrower = (frozenset(content_words(part)) for part in line.partition(">"))
+        for word in (*group, *narrower):
+            others = group | narrower if word in group else narrower
+            table[word] = table.get(word, frozenset()) | others - {word}
     return table
 
 
