@@ -278,6 +278,38 @@ def test_the_side_of_a_comparison_is_told_about_what_is_compared(demo: Corpus) -
     assert all("zero" in (value or "") for value in found.values())
 
 
+def test_both_sides_of_a_comparison_are_told() -> None:
+    both = 'He is known for films released first: "Sacred Planet", "Oz the Great" and others.'
+    pages = {
+        "Ada Quill": both,  # which opens with a pronoun, and is left out
+        "Sacred Planet": "The film was released by Orbita on April 22, 2004, and grossed a lot.",
+        "Oz the Great": "Oz the Great is by Joe Roe of Lund.",
+    }
+    found = tuple(
+        Excerpt(source=n, title=title, url=f"https://{n}.test/", passages=(text,))
+        for n, (title, text) in enumerate(pages.items(), 1)
+    )
+    topic = "Which film was released first: Sacred Planet or Oz the Great?"
+    slots = tuple(Slot(name=s.name) for s in told(MakeQueries(topic=topic)).slots)
+    answer = told(WriteAnswer(topic=topic, slots=slots, evidence=found)).answer
+    assert "[2]" in answer and "[3]" in answer
+
+
+@pytest.mark.parametrize(
+    ("topic", "title", "text"),
+    [
+        ("Who is the president of Brazil?", "Final", "Then Zito headed Brazil in front."),
+        ("Where was the mother of Ada Quill born?", "Ada Quill", "Ada Quill was born in Lund."),
+        ("What is the capital of Brazil?", "Rates", "Brazil is similar on a per capita basis."),
+    ],
+)
+def test_a_relation_that_a_question_names_is_said(topic: str, title: str, text: str) -> None:
+    excerpt = Excerpt(source=1, title=title, url="https://a.test/", passages=(text,))
+    slots = tuple(Slot(name=s.name) for s in told(MakeQueries(topic=topic)).slots)
+    coverage = told(CheckCoverage(topic=topic, slots=slots, evidence=(excerpt,)))
+    assert [slot.value for slot in coverage.slots] == [None]
+
+
 @pytest.mark.parametrize(
     "topic",
     [

@@ -228,6 +228,9 @@ def _draft(task: Task[Any], read: _Read) -> dict[str, Any]:
     else:
         picked = choose_sentences(question, ranked, limit, [line for line in own if line])
         picked = sorted(picked, key=lambda line: line not in told)  # what was asked for is first
+        said = {line.source for line in picked}
+        sides = (facts[name] for name in side_slots(question) if name in facts)
+        picked += [line for line in sides if line.source not in said]
     picked = join_neighbours(picked, [s.line for s in ranked], told, limit)
     return {
         "answer": _write_answer(picked),
