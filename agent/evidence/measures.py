@@ -17,6 +17,7 @@ from agent.evidence.quantities import (
     read_quantities,
 )
 from agent.evidence.quoting import anchor_quote, quoted_sentences
+from agent.evidence.selection import is_row
 from agent.evidence.sentences import split_sentences
 from agent.evidence.words import content_words
 from agent.state import Quote, Source
@@ -135,9 +136,12 @@ def _differing_numbers(first: str, second: str) -> Iterator[tuple[str, str]]:
 
 @lru_cache(maxsize=256)
 def _measures(sentence: str) -> tuple[_Measure, ...]:
-    """The numbers of a sentence that count or measure something it names."""
+    """The numbers of a sentence that count or measure something it names; none of a row's.
+
+    What the cells of two tables are of, their columns do not tell.
+    """
     found = []
-    for number in read_quantities(sentence):
+    for number in () if is_row(sentence) else read_quantities(sentence):
         at = sentence.find(number.text)
         if not isinstance(number, Number) or number.is_year or number.span or at < 0:
             continue

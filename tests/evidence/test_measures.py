@@ -39,6 +39,7 @@ def numbers(first: str, *others: str) -> set[tuple[str, str]]:
         (HAS, "Acme Pumps had 3,850 employees in 2019.", set()),  # of another time
         (HAS, "Acme Pumps won 30 prizes.", set()),  # another measure
         ("Acme Pumps won 3 titles and 5 cups.", "Acme Pumps won 5 cups.", set()),
+        ("Acme Pumps | 9.1 | gains: 3.2", "Acme Pumps | 2.4 | gains: 4", set()),  # rows
         (
             "Staff of Acme Pumps have 25 days of holiday.",
             "Employees of Acme Pumps have 28 days of holiday.",

@@ -186,6 +186,8 @@ def filled(topic: str, shown: tuple[Excerpt, ...]) -> list[str | None]:
         ("Where is the Orbita Tower located?", "It is located in Lund, Sweden.", "Lund, Sweden"),
         ("How many floors does the Orbita Tower have?", "It has 31 floors and 4 lifts.", "31"),
         ("How many floors does the Orbita Tower have?", "It has 4 lifts.", None),
+        ("How many floors does the Orbita Tower have?", "It has two floor plans.", None),
+        ("How many floors does the Orbita Tower have?", "It has two blue Floors.", "two"),
     ],
 )
 def test_a_value_is_of_the_type_and_its_sentence_relates(

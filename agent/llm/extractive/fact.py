@@ -24,7 +24,7 @@ class Fact(NamedTuple):
     held: frozenset[str] = frozenset()  # stems of what is of a name: `mother` of Ada Quill
     bound: tuple[tuple[str, str], ...] = ()  # `first climbed`, `season 8`: they stand together
     unit: str = ""
-    counted: str = ""  # what is counted: the stem that a number must stand before
+    counted: str = ""  # what is counted, as written: what a number must stand before
     events: frozenset[str] = frozenset()  # stems of what was held, where its day is asked for
     role: str = ""  # words that tell no type: `The mascot was X`
     dated: bool = False  # of the past: a day without a year says too little
@@ -169,4 +169,5 @@ def _counted_word(text: str) -> str:
         r"\b(?:is|are|was|were|do|does|did|has|have|had|can|will|in|of)\b",
         found[1] if found else "",
     )
-    return next(iter(content_words(words[0])[-1:]), "")
+    told = [word for word in words[0].casefold().split() if content_words(word)]
+    return told[-1] if told else ""

@@ -192,13 +192,18 @@ def _is_whole(text: str, span: Span) -> bool:
 
 
 def _counts(text: str, counted: str) -> list[str]:
-    """The numbers of what is counted: `163 episodes`, `eight full seasons`."""
-    return [
-        value
+    """The numbers of what is counted: `163 episodes`, `two full seasons`."""
+    found = (
+        (value, match[0].casefold().split())
         for value in find_values("number", text)
         for match in re.finditer(rf"\b{re.escape(value)}\b(?:\s[\w'’-]+){{0,3}}", text)
-        if counted in content_words(match[0])
-    ]
+    )
+    return [value for value, words in found if any(_is_same_noun(w, counted) for w in words)]
+
+
+def _is_same_noun(word: str, counted: str) -> bool:
+    """Whether a word is what is counted, also in its number: of `two season tickets` it is none."""
+    return word[-1:] == counted[-1:] and content_words(word) == content_words(counted)
 
 
 def _values_beside(text: str, asked: Fact) -> list[str]:
