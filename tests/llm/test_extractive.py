@@ -452,6 +452,22 @@ def test_an_answer_is_the_surer_the_more_of_the_question_is_said() -> None:
     assert parsed.kind == "text" and parse_question("これは塔ですか？").kind == "yesno"
 
 
+@pytest.mark.parametrize(
+    ("topic", "is_told"),
+    [
+        ("¿Quién fundó Orbita en Lund?", True),
+        ("¿Quién inventó el teléfono en Lund?", False),
+        ("Who opened the works in Lund?", True),
+    ],
+)
+def test_in_another_language_a_page_answers_only_of_what_its_title_says(
+    topic: str, is_told: bool
+) -> None:
+    text = "The works in Lund, with tubes that Ada Quill invented, were opened by her in 1975."
+    excerpt = Excerpt(source=1, title="Orbita", url="https://a.test/", passages=(text,))
+    assert bool(told(WriteAnswer(topic=topic, slots=(), evidence=(excerpt,))).answer) == is_told
+
+
 def test_where_it_is_not_sure_one_sentence_is_cited_as_the_closest() -> None:
     text = "Ada Quill, born in 1931, drew towers. She lives in Lund."
     draft = told(

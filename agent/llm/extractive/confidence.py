@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 
+from agent.evidence.language import language_of
 from agent.llm.extractive.fact import is_dated
 from agent.llm.extractive.lines import is_label
 from agent.llm.extractive.question import ParsedQuestion, is_another_kind
@@ -61,6 +62,7 @@ def log_odds(question: ParsedQuestion, ranked: Sequence[ScoredLine], *, is_state
     """The same as log odds; minus infinity where the lines cannot answer."""
     best = sorted((s for s in ranked if not is_label(s.line)), key=lambda s: -s.score)[:3]
     other = all(is_another_kind(s.line.context, question, s.line.title) for s in best)
+    other = other or all(_is_foreign(s, question) for s in best)
     named = not _has_foreign_name(question, ranked) and _relates_names(question, ranked)
     if other or not named or _lacks_value(question, ranked):
         return float("-inf")
@@ -83,6 +85,16 @@ def _answer_signs(question: ParsedQuestion, best: Sequence[ScoredLine]) -> dict[
         "same_page": sum(s.line.source == first.line.source for s in best) / len(best),
         "base": 1.0,
     }
+
+
+def _is_foreign(scored: ScoredLine, question: ParsedQuestion) -> bool:
+    """Whether a line is in another language, of a page whose title the question says nothing of.
+
+    Then no more than a name can be of both.
+    """
+    if scored.features.title_said:
+        return False
+    return language_of(scored.line.whole).tag != question.language
 
 
 def _lacks_value(question: ParsedQuestion, ranked: Sequence[ScoredLine]) -> bool:
