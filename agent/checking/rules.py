@@ -35,7 +35,9 @@ from agent.evidence.tables import compute_statement
 from agent.evidence.words import count_words, opens_with_pronoun
 from agent.state import Calculation, Claim, Verdict
 
-FEWEST_WORDS = 4  # of a sentence; fewer are a name, a number or a fragment
+FEWEST_WORDS = 4  # of a sentence; fewer are a name, a number or a fragment,
+#: unless a value stands beside its name: `Fee: 10 %`.
+_NAMED_VALUE = re.compile(r"\w\W{0,3}(?:: | \| )\W{0,5}\w")
 FAILING: tuple[Verdict, ...] = ("unsupported", "contradicted")
 
 
@@ -186,12 +188,12 @@ def is_proved(claim: str, places: Sequence[QuotePlace], before: Sequence[str] = 
     """Whether a claim is a whole sentence that a quote is of, word for word; or two, one after the
     other on the page.
 
-    Case, blanks and typography aside. Never a name, a number or a fragment. `before`: the claims
+    Case, blanks and typography aside. Never a name, a number or a fragment alone. `before`: claims
     that stand before it, one for each place where it stands (`claims_before`). If it opens with a
     pronoun, each must be the sentence before it on the page, and open with none.
     """
     said = _strip_stops(claim)
-    if count_words(said) < FEWEST_WORDS:
+    if count_words(said) < FEWEST_WORDS and not _NAMED_VALUE.search(claim):
         return False
     needed: set[str] = set()
     if opens_with_pronoun(claim):

@@ -65,6 +65,22 @@ def test_a_page_may_have_a_heading_above_a_sentence_and_a_row_of_a_table() -> No
 
 
 @pytest.mark.parametrize(
+    ("claim", "is_whole"),
+    [
+        ("Fee: 10%", True),
+        ("Billing Type: | Net 30", True),
+        ("Height | 330 m", True),
+        ("Net 30", False),
+        ("Fee:", False),
+        ("at 10:30", False),
+    ],
+)
+def test_a_value_beside_its_name_is_whole_however_short(claim: str, is_whole: bool) -> None:
+    page = f"Order\n{claim}\nThe end of the order."
+    assert is_proved(claim, [place(claim, page)]) == is_whole
+
+
+@pytest.mark.parametrize(
     ("claim", "title", "cited", "miscited"),
     [
         ("The Elm Tower was built in 1912.", "Elm Tower", "Oak Hall is a ruin.", True),
