@@ -35,8 +35,8 @@ from agent.evidence.tables import compute_statement
 from agent.evidence.words import count_words, opens_with_pronoun
 from agent.state import Calculation, Claim, Verdict
 
-FEWEST_WORDS = 4  # of a sentence; fewer are a name, a number or a fragment,
-#: unless a value stands beside its name: `Fee: 10 %`.
+FEWEST_WORDS = 4  # of a sentence; fewer are a name, a number or a fragment
+#: A value beside its name, which says something in fewer words: `Fee: 10 %`.
 _NAMED_VALUE = re.compile(r"\w\W{0,3}(?:: | \| )\W{0,5}\w")
 FAILING: tuple[Verdict, ...] = ("unsupported", "contradicted")
 

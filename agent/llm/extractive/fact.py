@@ -120,8 +120,6 @@ _BOUND = re.compile(
     r"\b(first|second|third|last|only|latest|current|new|original|\w{3,}est|most|\d{1,2}(?:st|nd|rd|th))\s(\w+)"
     r"|\b(\w+)\s(\d{1,3})\b"
 )
-
-
 _HELD_BY = re.compile(r"\b([a-z]\w+) of (?:the |a )?(?=[A-Z0-9\"“])")
 
 

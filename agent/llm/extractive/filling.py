@@ -157,13 +157,12 @@ def _count_left_out(line: Line, asked: Fact, question: ParsedQuestion) -> int | 
     if is_no_prose or is_another_event(around, question, line.title):
         return None
     own, near = _bag(line.text), _bag(around)
-    is_loose = asked.kind != "text"  # where a sentence is the value, no form of it tells
+    is_loose = asked.kind != "text"  # a text is a whole sentence: its form tells nothing
     left_out = [w for w in asked.words if not _says(w, near, own, is_loose=is_loose)]
     if re.search(f"[{CJK}]", question.text):  # pairs of characters, many of them no words
         return len(left_out) if len(left_out) <= CHINESE * len(asked.words) else None
-    if len(left_out) > min(1, len(asked.words) // SPARE) or (asked.names | asked.held) & {
-        *left_out
-    }:
+    is_needed = not (asked.names | asked.held).isdisjoint(left_out)
+    if is_needed or len(left_out) > min(1, len(asked.words) // SPARE):
         return None
     if not all(_stand_together(pair, line) for pair in asked.bound):
         return None
