@@ -27,6 +27,7 @@ _LATIN = re.compile(r"[^\W\d_]+")
 CLOSING = " \"'”’»“‘«)]」』）"  # what may stand behind a stop
 ASKING = 2  # how many stop words the words of a question count for
 READ = 500  # characters of a text by which its language is told
+SURE = 5  # stop words that tell it surely
 
 
 class Language(NamedTuple):
@@ -157,6 +158,19 @@ def language_of(text: str) -> Language:
         return load_language("ja" if scripts["ja"] else scripts.most_common(1)[0][0])
     latin = [load_language(tag) for tag in LANGUAGES if tag not in dict(_SCRIPTS)]
     return max(latin, key=lambda one: _fit(one, text, words))
+
+
+def is_surely_other(text: str, tag: str) -> bool:
+    """Whether a text is of another language than one: by its script, or by several stop words.
+
+    A table or a list of names is of none.
+    """
+    found = language_of(text)
+    if found.tag == tag or found.tag in dict(_SCRIPTS):
+        return found.tag != tag
+    words = [word.casefold() for word in _LATIN.findall(text[:READ])]
+    own, others = (_fit(one, text[:READ], words) for one in (load_language(tag), found))
+    return others >= SURE and others > 2 * own
 
 
 def ends_as_question(text: str) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agent.evidence import anchor_quote, content_words
-from agent.evidence.language import language_of, load_language
+from agent.evidence.language import is_surely_other, language_of, load_language
 from agent.llm.extractive.engine import Extractive
 from agent.llm.extractive.question import parse_question
 from agent.outside import Excerpt
@@ -122,3 +122,18 @@ def test_other_forms_are_found(tmp_path: Path, title: str, text: str, question: 
     corpus = Corpus(file, None)
     assert [hit.title for hit in corpus.search(question)] == [title]
     corpus.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "tag", "is_other"),
+    [
+        ("Le pont est dans la ville de Lund, et il est très grand.", "en", True),
+        ("Le pont est dans la ville de Lund, et il est très grand.", "fr", False),
+        ("Мост находится в городе Лунд.", "en", True),
+        ("The bridge is in the city of Lund, and it is very large.", "es", True),
+        ("Martin | Lang | Roma | Che | 12 | Le Pont | La Rue", "en", False),  # names are of none
+        ("", "de", False),
+    ],
+)
+def test_only_prose_is_surely_of_another_language(text: str, tag: str, is_other: bool) -> None:
+    assert is_surely_other(text, tag) == is_other

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 
-from agent.evidence.language import language_of
+from agent.evidence.language import is_surely_other
 from agent.llm.extractive.fact import is_dated
 from agent.llm.extractive.lines import is_label
 from agent.llm.extractive.question import ParsedQuestion, is_another_kind
@@ -92,9 +92,8 @@ def _is_foreign(scored: ScoredLine, question: ParsedQuestion) -> bool:
 
     Then no more than a name can be of both.
     """
-    if scored.features.title_said:
-        return False
-    return language_of(scored.line.whole).tag != question.language
+    is_other = is_surely_other(scored.line.whole, question.language)
+    return is_other and not scored.features.title_said
 
 
 def _lacks_value(question: ParsedQuestion, ranked: Sequence[ScoredLine]) -> bool:
