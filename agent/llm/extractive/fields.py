@@ -19,7 +19,7 @@ from agent.state import Slot
 
 LONGEST_NAME = 60  # characters
 _NAMED = re.compile(rf"([^\s:|][^:|]{{0,{LONGEST_NAME - 1}}}):(?:\s+(\S.*))?")
-_NEXT = re.compile(r"\s+(?=[^\W\d_][\w ]{0,30}:(?:\s|$))")  # a name behind a value, in one line
+_NEXT = re.compile(r"\s(?=[^\W\d_][\w ]{0,30}:(?:\s|$))")  # a name behind a value, in one line
 UNFIT = frozenset({"yesno", "reason", "passage"})  # questions that no single value answers
 TYPED = frozenset({"number", "date", "money"})
 
@@ -42,7 +42,7 @@ def find_fields(text: str) -> Iterator[NamedValue]:
         yield from [NamedValue(name, cells[1])] if len(name) <= LONGEST_NAME else []
     for n, found in enumerate(read):
         if found and found[2]:
-            yield NamedValue(found[1], _NEXT.split(found[2])[0], row if n else "")
+            yield NamedValue(found[1], _NEXT.split(found[2])[0].rstrip(), row if n else "")
 
 
 def find_field(
