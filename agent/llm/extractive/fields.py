@@ -18,6 +18,7 @@ from agent.llm.extractive.ranking import ScoredLine
 from agent.state import Slot
 
 LONGEST_NAME = 60  # characters
+ABOVE = 300  # characters above a field that tell what it is of
 _NAMED = re.compile(rf"([^\s:|][^:|]{{0,{LONGEST_NAME - 1}}}):(?:\s+(\S.*))?")
 _NEXT = re.compile(r"\s(?=[^\W\d_][\w ]{0,30}:(?:\s|$))")  # a name behind a value, in one line
 UNFIT = frozenset({"yesno", "reason", "passage"})  # questions that no single value answers
@@ -74,7 +75,7 @@ def _fit(
     """How much of what is asked a field says, and what stands around it; None where it is another.
 
     The words that it does not say stand on its page; if it says but one, which many names have,
-    beside it.
+    beside or above it.
     """
     name, told = set(question.read(field.name)), set(question.read(f"{field.name} {field.row}"))
     own = set() if is_generic(slot.name) else set(question.read(slot.name.replace("_", " ")))
@@ -88,7 +89,8 @@ def _fit(
         kind = "text" if own else question.kind
         if kind in TYPED and not is_whole and not any(find_values(kind, field.value)):
             return None
-        page = {*context, *question.read(line.whole)} if is_whole else context
+        above = line.whole[max(0, line.start - ABOVE) : line.start]
+        page = {*context, *question.read(above)} if is_whole else context
     starts = {word[:5] for word in page if len(word) > 5}
     rest = asked - told
     if not all(word in page or (len(word) > 5 and word[:5] in starts) for word in rest):
