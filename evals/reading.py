@@ -1,7 +1,8 @@
 """How many questions of several hops each strategy answers right, and for how many tokens.
 
 Sixty questions of each half of hotpotqa, 2wiki and musique, drawn by the SHA-1 of their ids, and
-forty of one hop; half of the sixty, on short pages, with every strategy. *reader*: a scripted model
+forty of one hop; half of the sixty, on short pages, with every strategy; and all that a half has of
+several hops, on short pages by their sub-questions, since sixty are few. *reader*: a scripted model
 that only reads (`evals/reader.py`). It answers once a prompt shows, of each passage that the
 question needs, a sentence that tells, and it searches for the *names* that it has read, or asks the
 *sub-questions* that the data set tells. *right*: a gold answer stands in what is delivered, and it
@@ -73,6 +74,7 @@ class Trial(NamedTuple):
     reader: str
     arm: str
     shared: bool = False  # among those that every strategy is asked
+    further: bool = False  # beyond the sixty
 
     @property
     def half(self) -> str:
@@ -113,6 +115,7 @@ def load(data: Path) -> Iterator[Trial]:
     """Every question in the first arm, and some in the others."""
     passages = load_passages(data)
     first, *others = ARMS
+    everything = dict.fromkeys(SEVERAL_HOPS, len(passages))
     for side in reversed(HALVES):
         several, shared, single = (
             draw_questions(data, side, sizes) for sizes in (SEVERAL_HOPS, SHARED, ONE_HOP)
@@ -124,6 +127,10 @@ def load(data: Path) -> Iterator[Trial]:
                 golds = {gold: passages[gold] for gold in question["gold"]}
                 is_shared = way == WAYS[-1] and question in shared
                 yield Trial(question, golds, *way, arm, is_shared)
+        for question in draw_questions(data, side, everything):
+            if question not in several:
+                golds = {gold: passages[gold] for gold in question["gold"]}
+                yield Trial(question, golds, *WAYS[-1], first, further=True)
 
 
 def long_page(gold: str, passages: Passages, others: Sequence[str], words: int) -> str:
@@ -152,7 +159,7 @@ def write_long_pages(
 
 def prepare(trials: Sequence[Trial], bench: Bench) -> None:
     """Write the long pages, and build both indexes."""
-    asked = [trial.question for trial in trials]
+    asked = [trial.question for trial in trials if not trial.further]
     long = write_long_pages(asked, load_passages(bench.data), bench.work / LONG)
     bench.open_index(bench.data / CORPUS, long)
 
@@ -220,16 +227,29 @@ EVALUATION = Evaluation(
     measure=measure,
     needs="multihop",
     tables=(
-        Table({"questions": "trial.hops", **WAY}, FIGURES),
+        Table({"questions": "trial.hops", **WAY}, FIGURES, where=lambda o: not o.trial.further),
         Table(
             {"questions": lambda o: o.trial.question["dataset"], **WAY},
             FIGURES,
-            where=lambda o: o.trial.hops != "one hop (nq)" and o.trial.web == "short pages",
+            where=lambda o: (
+                o.trial.hops != "one hop (nq)"
+                and o.trial.web == "short pages"
+                and not o.trial.further
+            ),
         ),
         Table(
             {"questions": lambda _: "the same thirty", **WAY},
             FIGURES,
             where=lambda o: o.trial.shared,
+        ),
+        Table(
+            {"questions": lambda _: "all of several hops", **WAY},
+            FIGURES,
+            where=lambda o: (
+                o.trial.hops != "one hop (nq)"
+                and (o.trial.web, o.trial.reader) == WAYS[-1]
+                and o.trial.arm == next(iter(ARMS))
+            ),
         ),
     ),
     missed=lambda o: (
