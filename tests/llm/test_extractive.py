@@ -32,6 +32,7 @@ from tests.support.caches import make_page
 
 DEMO = Path(__file__).parents[2] / "agent/demo"
 NOBEL = "Emmanuelle Charpentier and Jennifer A. Doudna"
+NVIDIA = "Jensen Huang, Chris Malachowsky and Curtis Priem"
 ENGINE = Extractive()
 
 
@@ -102,7 +103,8 @@ def test_fills_the_slots_of_a_final(demo: Corpus, year: int, winner: str, score:
             {"when": "January 1887 to March 1889", "how_many": "330 metres"},
         ),
         ("Who discovered CRISPR?", {"who": None}),  # no page says of anybody that he did
-        ("Who founded NVIDIA?", {"who": "Jensen Huang, Chris Malachowsky and Curtis Priem"}),
+        ("Who founded NVIDIA?", {"who": NVIDIA}),
+        ("Who founded NVIDIA and who leads it?", {"who": NVIDIA, "who_2": "Huang"}),
         ("Tell me about LEGO", {"founders": "Ole Kirk Kristiansen", "founded": "1932"}),
         ("who first climbed Everest", {"who": None}),
         ("When was the Eiffel Tower built and how tall is it?", {"how_tall": "330 metres"}),

@@ -52,8 +52,8 @@ def _kinds() -> tuple[tuple[Kind, re.Pattern[str]], ...]:
 
 
 def is_generic(name: str) -> bool:
-    """Whether a slot stands for the answer itself, or for one part of it (`how_tall`)."""
-    return name in GENERIC or name.startswith("how_")
+    """Whether a slot stands for the answer itself, or for one part of it (`how_tall`, `who_2`)."""
+    return re.sub(r"_\d+$", "", name) in GENERIC or name.startswith("how_")
 
 
 def read_slot(slot: Slot, question: ParsedQuestion, title: str = "") -> Fact:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
@@ -78,8 +80,19 @@ def suggest_slots(question: ParsedQuestion) -> tuple[Slot, ...]:
     if question.sides:
         pairs = zip(side_slots(question), question.sides, strict=True)
         return tuple(Slot(name=name, description=f"What is said of {side}") for name, side in pairs)
-    parts = {_slot_name(part): part for part in question.parts}
-    return tuple(Slot(name=name, description=part.text) for name, part in parts.items())
+    return tuple(
+        Slot(name=name, description=part.text)
+        for name, part in zip(_name_parts(question), question.parts, strict=True)
+    )
+
+
+def _name_parts(question: ParsedQuestion) -> Iterator[str]:
+    """A name for each part of a question; `who_2` for the second that asks who."""
+    known = Counter[str]()
+    for part in question.parts:
+        name = _slot_name(part)
+        known[name] += 1
+        yield f"{name}_{known[name]}" if known[name] > 1 else name
 
 
 def _slot_name(part: ParsedQuestion) -> str:

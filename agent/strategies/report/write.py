@@ -17,6 +17,7 @@ from agent.outside import Ask, Excerpt, Task, TaskKind
 from agent.settings import Settings
 from agent.state import (
     Answered,
+    Asked,
     Claim,
     Event,
     Finding,
@@ -30,6 +31,7 @@ from agent.state import (
 )
 from agent.state.plans import name_slot
 from agent.steps.asking import ask_with_fallback, begin
+from agent.steps.generate_queries import MakeQueries, choose_slots
 from agent.steps.prompt_rules import (
     DATA_RULE,
     escape,
@@ -37,7 +39,7 @@ from agent.steps.prompt_rules import (
     list_lines,
     render_topic,
 )
-from agent.steps.reflect import select_evidence
+from agent.steps.reflect import CheckCoverage, select_evidence
 from agent.steps.settle import quote_conflicts
 from agent.steps.synthesize import build_abstention
 from agent.strategies.report.sections import plan_sections, weigh_all
@@ -183,12 +185,14 @@ class WriteSections:
             table = list(_tabulate(research, n, known, builder.quotes))
             rows = tuple(_take_new(table, told))
             missing = [one.name for one in task.slots if known[one.name].status == "missing"]
+            unanswered = [one for one in missing if not by_rules or not _tells(made, one)]
+            if not (task.slots or research.slots) and made:
+                unanswered = self._find_open_parts(task, research)
             themes.append(
                 Section(
                     heading=task.heading,
                     claims=(*claims, *rows),
-                    open=tuple(one for one in missing if not by_rules or not _tells(made, one))
-                    or (() if made or table else (task.heading,)),
+                    open=tuple(unanswered) or (() if made or table else (task.heading,)),
                 )
             )
         lost = explain_lost_citations(builder.lost, research.sources)
@@ -206,6 +210,18 @@ class WriteSections:
         yield Answered(
             text="", quotes=order_quotes((*builder.quotes, *quotes)), claims=(), report=report
         )
+
+    def _find_open_parts(self, task: WriteSection, research: Research) -> list[str]:
+        """What a section without questions leaves open where rules wrote it: facts of the topic."""
+        written = [one for one in research.events_of(Asked) if one.task == task.name]
+        if not (written and written[-1].is_by_rules):
+            return []
+        plan = self.fallback(MakeQueries(topic=task.topic)).answer
+        slots = tuple(one for one in choose_slots(plan, task.topic) if one.needed)
+        check = CheckCoverage(topic=task.topic, evidence=task.evidence, slots=slots)
+        rows = self.fallback(check).answer.slots
+        found = {row.name for row in rows if row.value is not None}
+        return [one.description or task.topic for one in slots if one.name not in found]
 
     def _build_task(self, research: Research, n: int) -> WriteSection:
         sections = plan_sections(research)
