@@ -120,6 +120,7 @@ _BOUND = re.compile(
     r"\b(first|second|third|last|only|latest|current|new|original|\w{3,}est|most|\d{1,2}(?:st|nd|rd|th))\s(\w+)"
     r"|\b(\w+)\s(\d{1,3})\b"
 )
+_EXTREME = re.compile(r"\b(?:first|last|most|\w{3,}est)(?=\W*$)", re.I)  # `is the latest?`
 _HELD_BY = re.compile(r"\b([a-z]\w+) of (?:the |a )?(?=[A-Z0-9\"“])")
 
 
@@ -127,12 +128,13 @@ _HELD_BY = re.compile(r"\b([a-z]\w+) of (?:the |a )?(?=[A-Z0-9\"“])")
 def _read_question(question: ParsedQuestion, title: str) -> Fact:
     relation = [stem(word) for word in _relation_words(question, frozenset(content_words(title)))]
     bound = (content_words(m[0]) for m in _BOUND.finditer(question.text.casefold()))
+    held = (*_HELD_BY.findall(question.text), *_EXTREME.findall(question.text))
     return Fact(
         question.kind,
         _with_synonyms(relation),
         tuple(w for w in question.telling_words if w not in relation),
         frozenset(w for name in question.surely_named for w in content_words(name)),
-        frozenset(stem(word) for word in _HELD_BY.findall(question.text)).difference(relation),
+        frozenset(stem(word.casefold()) for word in held).difference(relation),
         tuple((pair[0], pair[1]) for pair in bound if len(pair) == 2),
         question.unit,
         _counted_word(question.text),

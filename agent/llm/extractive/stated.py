@@ -65,7 +65,9 @@ def relation_spans(text: str, asked: Fact) -> list[Span]:
 _BY = re.compile(r"(?:(?!(?<!and )\b\w+ed\b)[^.;:]){0,80}?\bby\s")
 _GIVEN = re.compile(r"\b(?:went|awarded|given|presented) to\s")
 _DIRECTLY_BY = re.compile(r"(?: and \w+)?(?: (?:in|on) [\w ,]{1,30})?,? by\s")
-_ROLE = re.compile(r"\w+(?:ers?|ors?|ists?|ect|ent)", re.I)  # nouns, which nobody is the subject of
+_ROLE = re.compile(
+    r"\w+(?:ers?|ors?|ists?|ions?|ect|ent)", re.I
+)  # nouns, which nobody is the subject of
 _HELD = re.compile(
     r"\b(?:of|from|for|against|by|in|at|to|with|over|on|under|than|after)\s(?:the\s)?$"
 )
@@ -75,6 +77,7 @@ _SUBJECT = re.compile(
     r"(?:\s\([^)]*\))?(?:,[^,;.]{1,60},)?\s?(?:(?:who|which|that|has|have|had|also|later|first|then"
     r"|did|and [a-z]+|\w+ly)\s){0,4}"
 )
+_RANKED = re.compile(r"\b(?:first|second|third|last|only|\w{3,}est) $")  # `the only Dutch club to`
 _TO_VERB = re.compile(r"\s(?:[a-z]+\s){0,8}to\s")
 _AFTER_ROLE = re.compile(r"(?:,|:|\s(?:is|was|are|were))?\s(?:the\s)?")
 _AFTER_OWNER = re.compile(
@@ -138,7 +141,8 @@ def _subject(text: str, start: int, spans: list[Span]) -> Span | None:
     gap = text[before[-1][1] : start] if before else ";"
     if not (_SUBJECT.fullmatch(gap) or _TO_VERB.fullmatch(gap)):
         return None
-    return None if _HELD.search(text[: before[-1][0]][-12:]) else before[-1]
+    head = text[: before[-1][0]][-12:]
+    return None if _HELD.search(head) or _RANKED.search(head) else before[-1]
 
 
 def _extend_list(text: str, span: Span, spans: list[Span]) -> Span:
