@@ -11,6 +11,7 @@ from pydantic import Field
 from agent.checking.bench import shown_text
 from agent.checking.summary import first_sentences, said_as, tell_once
 from agent.evidence import content_words, render_sources
+from agent.evidence.asked import split_question
 from agent.evidence.citing import explain_lost_citations, make_answered, order_quotes
 from agent.evidence.selection import select_quoted
 from agent.outside import Ask, Excerpt, Task, TaskKind
@@ -221,7 +222,9 @@ class WriteSections:
         check = CheckCoverage(topic=task.topic, evidence=task.evidence, slots=slots)
         rows = self.fallback(check).answer.slots
         found = {row.name for row in rows if row.value is not None}
-        return [one.description or task.topic for one in slots if one.name not in found]
+        missing = (one.description or task.topic for one in slots if one.name not in found)
+        parts = split_question(task.topic)  # a part is described with the subject behind it
+        return [next(filter(one.startswith, parts), one) for one in missing]
 
     def _build_task(self, research: Research, n: int) -> WriteSection:
         sections = plan_sections(research)
