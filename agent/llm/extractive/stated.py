@@ -65,9 +65,8 @@ def relation_spans(text: str, asked: Fact) -> list[Span]:
 _BY = re.compile(r"(?:(?!(?<!and )\b\w+ed\b)[^.;:]){0,80}?\bby\s")
 _GIVEN = re.compile(r"\b(?:went|awarded|given|presented) to\s")
 _DIRECTLY_BY = re.compile(r"(?: and \w+)?(?: (?:in|on) [\w ,]{1,30})?,? by\s")
-_ROLE = re.compile(
-    r"\w+(?:ers?|ors?|ists?|ions?|ect|ent)", re.I
-)  # nouns, which nobody is the subject of
+#: Nouns, which nobody is the subject of.
+_ROLE = re.compile(r"\w+(?:ers?|ors?|ists?|ions?|ect|ent)", re.I)
 _HELD = re.compile(
     r"\b(?:of|from|for|against|by|in|at|to|with|over|on|under|than|after)\s(?:the\s)?$"
 )

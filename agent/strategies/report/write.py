@@ -187,7 +187,7 @@ class WriteSections:
             rows = tuple(_take_new(table, told))
             missing = [one.name for one in task.slots if known[one.name].status == "missing"]
             unanswered = [one for one in missing if not by_rules or not _tells(made, one)]
-            if not (task.slots or research.slots) and made:
+            if made and len(tasks) == 1 and not (task.slots or research.slots):
                 unanswered = self._find_open_parts(task, research)
             themes.append(
                 Section(
@@ -213,7 +213,7 @@ class WriteSections:
         )
 
     def _find_open_parts(self, task: WriteSection, research: Research) -> list[str]:
-        """What a section without questions leaves open where rules wrote it: facts of the topic."""
+        """The parts of the topic that an only section leaves open; none where a model wrote it."""
         written = [one for one in research.events_of(Asked) if one.task == task.name]
         if not (written and written[-1].is_by_rules):
             return []
