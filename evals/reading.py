@@ -101,8 +101,11 @@ class Outcome(NamedTuple):
         return not self.cause
 
 
-def draw_questions(data: Path, side: str, sizes: Mapping[str, int]) -> list[dict[str, Any]]:
-    """Of each data set so many questions of a half, the first ones by the SHA-1 of their ids."""
+def draw_questions(data: Path, side: str, sizes: Mapping[str, int | None]) -> list[dict[str, Any]]:
+    """Of each data set so many questions of a half, the first ones by the SHA-1 of their ids.
+
+    None: all that the half has.
+    """
     rows = [row for row in load_questions(data, *sizes) if row["half"] == side]
     return [
         row
@@ -115,22 +118,21 @@ def load(data: Path) -> Iterator[Trial]:
     """Every question in the first arm, and some in the others."""
     passages = load_passages(data)
     first, *others = ARMS
-    everything = dict.fromkeys(SEVERAL_HOPS, len(passages))
     for side in reversed(HALVES):
-        several, shared, single = (
-            draw_questions(data, side, sizes) for sizes in (SEVERAL_HOPS, SHARED, ONE_HOP)
+        several, shared, single, every = (
+            draw_questions(data, side, sizes)
+            for sizes in (SEVERAL_HOPS, SHARED, ONE_HOP, dict.fromkeys(SEVERAL_HOPS))
         )
         for way in WAYS:
-            asked = [(q, first) for q in (*several, *(single if way != WAYS[-1] else ()))]
-            asked += [(q, arm) for arm in others if way == WAYS[-1] for q in shared]
+            is_last = way == WAYS[-1]
+            asked = [(q, first) for q in (every if is_last else (*several, *single))]
+            asked += [(q, arm) for arm in others if is_last for q in shared]
             for question, arm in asked:
                 golds = {gold: passages[gold] for gold in question["gold"]}
-                is_shared = way == WAYS[-1] and question in shared
-                yield Trial(question, golds, *way, arm, is_shared)
-        for question in draw_questions(data, side, everything):
-            if question not in several:
-                golds = {gold: passages[gold] for gold in question["gold"]}
-                yield Trial(question, golds, *WAYS[-1], first, further=True)
+                is_shared, is_further = question in shared, question not in several
+                yield Trial(
+                    question, golds, *way, arm, is_last and is_shared, is_last and is_further
+                )
 
 
 def long_page(gold: str, passages: Passages, others: Sequence[str], words: int) -> str:

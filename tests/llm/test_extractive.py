@@ -32,6 +32,8 @@ from tests.support.caches import make_page
 
 DEMO = Path(__file__).parents[2] / "agent/demo"
 NOBEL = "Emmanuelle Charpentier and Jennifer A. Doudna"
+LATEST = "Which version of the Orbita Tower is the latest?"
+NEWEST = "Version 4 of the Orbita Tower is the latest."
 NVIDIA = "Jensen Huang, Chris Malachowsky and Curtis Priem"
 ENGINE = Extractive()
 
@@ -184,6 +186,8 @@ def filled(topic: str, shown: tuple[Excerpt, ...]) -> list[str | None]:
         ("Who won the Orbita Tower?", "Lund was the first Nordic team to win it.", None),
         ("Who won the Orbita Tower?", "They were Nordic champions at the time.", None),
         ("Who won the Orbita Tower?", "Lund Town are the champions.", "Lund Town"),
+        (LATEST, "Version 3 of the Orbita Tower broke with the old ones.", None),
+        (LATEST, NEWEST, NEWEST),
         ("When was the Orbita Tower opened?", "It was opened on 3 May 1975.", "3 May 1975"),
         ("When was the Orbita Tower opened?", "It was painted in 1975.", None),
         ("When was the Orbita Tower opened?", "It would be opened in 1975.", None),
