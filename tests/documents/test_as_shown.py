@@ -201,6 +201,34 @@ def test_a_formula_of_open_document_stands_where_it_is_shown() -> None:
     assert found.text == "Ratio a/b."
 
 
+def test_the_values_of_a_chart_of_open_document_are_shown_in_the_formats_of_their_series() -> None:
+    number = '<n:number n:decimal-places="{}" n:grouping="true"/>'.format
+    euro = "<n:currency-symbol>€</n:currency-symbol><n:text> </n:text>"
+    formats = (
+        f'<n:percentage-style n:name="P">{number(1)}<n:text>%</n:text></n:percentage-style>'
+        f'<n:currency-style n:name="C">{euro}{number(2)}</n:currency-style>'
+        '<n:number-style n:name="N0"><n:number/></n:number-style>'
+    )
+    styles = "".join(
+        f'<s:style s:name="ch{n}" s:data-style-name="{name}"/>' for n, name in enumerate("PCN")
+    ).replace('"N"', '"N0"')
+    series = "".join(
+        f'<c:series c:style-name="ch{n}" c:values-cell-range-address="local-table.${a}$2:.${a}$2"/>'
+        for n, a in enumerate("BCD")
+    )
+    value = '<x:table-cell o:value="{0}"><t:p>{0}</t:p></x:table-cell>'.format
+    label = "<x:table-cell><t:p>{}</t:p></x:table-cell>".format
+    head = "".join(map(label, ("", "Share", "Cost", "Count")))
+    row = f"{label('2024')}{value('0.125')}{value('1234.5')}{value('0.333')}"
+    table = f"<x:table-row>{head}</x:table-row><x:table-row>{row}</x:table-row>"
+    chart = (
+        f'<o:d xmlns:o="o" xmlns:t="t" xmlns:x="x" xmlns:s="s" xmlns:n="n" xmlns:c="c">{formats}'
+        f"{styles}<o:body><c:chart>{series}<x:table>{table}</x:table></c:chart></o:body></o:d>"
+    )
+    found = open_document("<o:text><t:p>See.</t:p></o:text>", **{"Object 1": chart})
+    assert "Share: 12.5% | Cost: € 1,234.50 | Count: 0.333" in found.text
+
+
 def test_a_list_of_open_document_starts_where_it_says() -> None:
     style = (
         '<t:list-style s:name="L"><t:list-level-style-number t:level="1" s:num-format="1" '

@@ -5,19 +5,21 @@ What is not read of it is told. Charts: ISO/IEC 29500-1, 21.2. They have the val
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 from agent.documents.body_text import Body, PlacedText
 from agent.documents.formats.archive import Archive
 from agent.documents.formats.bundles import MAX_FILES, add_inner
-from agent.documents.formats.number_format import EPOCHS, show_number
+from agent.documents.formats.number_format import EPOCHS, MAX_DECIMALS, show_number
 from agent.documents.formats.office import Part
-from agent.documents.formats.table import Row, add_rows
-from agent.documents.formats.xml import Element, attribute, find_all, find_first, to_int
+from agent.documents.formats.table import Row, add_rows, column_of
+from agent.documents.formats.xml import Element, attribute, find_all, find_first, local_name, to_int
 
 MAX_CHARTS = 200
 MAX_POINTS = 10_000  # of a series
+_OPEN_FORMATS = ("number-style", "percentage-style", "currency-style")
 #: Parts that are read as they are, by where they lie, and what they are.
 _SHAPES = (("/drawings/drawing", "text box"), ("/diagrams/data", "diagram"))
 #: What has no text: where it lies, and why it is not read.
@@ -66,8 +68,45 @@ def _add_object(text: PlacedText, archive: Archive, name: str) -> None:
     part = Part(archive, name)
     if (chart := find_first(part.root, "chart")) is not None:
         text.add(_words(chart.find("./{*}title"), "p"), place)
+        _show_values(chart, part.root)
     for block in part.read_blocks():
         text.add_block(block, place)
+
+
+def _show_values(chart: Element, root: Element | None) -> None:
+    """Write the values of a chart of OpenDocument in the formats of their series.
+
+    Its table holds them bare, a column for each series. ISO/IEC 26300-1, 19.
+    """
+    formats = {attribute(one, "name"): _read_code(one)
+               for kind in _OPEN_FORMATS for one in find_all(root, kind)}  # fmt: skip
+    styles = {attribute(one, "name"): attribute(one, "data-style-name")
+              for one in find_all(root, "style")}  # fmt: skip
+    codes: dict[int, str] = {}
+    for series in find_all(chart, "series"):
+        place = attribute(series, "values-cell-range-address").rpartition(":")[2]
+        style = styles.get(attribute(series, "style-name"), "")
+        codes[column_of(place.rpartition(".")[2].replace("$", ""), 0)] = formats.get(style, "")
+    for row in find_all(chart, "table-row"):
+        for n, cell in enumerate(row.iterchildren("{*}table-cell")):
+            value, shown = attribute(cell, "value"), find_first(cell, "p")
+            if value and codes.get(n) and shown is not None:
+                shown.text = show_number(value, codes[n], EPOCHS[False])
+
+
+def _read_code(style: Element) -> str:
+    """The format code of a style of numbers; "" where it leaves the digits to the program."""
+    code = ""
+    for one in style:
+        kind, decimals = local_name(one), attribute(one, "decimal-places")
+        if kind == "number" and decimals.isdecimal():
+            whole = "#,##0" if attribute(one, "grouping") == "true" else "0"
+            code += f"{whole}.{'0' * min(int(decimals), MAX_DECIMALS)}".rstrip(".")
+        elif kind in ("text", "currency-symbol"):
+            code += re.sub(r"[^%\s]+", r'"\g<0>"', "".join(one.itertext()))
+        else:
+            return ""
+    return code
 
 
 def _add_charts(text: PlacedText, archive: Archive, names: Sequence[str]) -> None:

@@ -9,15 +9,20 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from functools import reduce
-from string import ascii_uppercase
 from typing import NamedTuple
 
 from agent.documents.body_text import Body, BodyText, PlacedText
 from agent.documents.formats.archive import Archive, core_properties, main_part
 from agent.documents.formats.beside import add_beside
 from agent.documents.formats.number_format import BUILT_IN, EPOCHS, show_number, show_text
-from agent.documents.formats.table import HIDDEN, MAX_COLUMNS, Row, Sheet, add_sheets
+from agent.documents.formats.table import (
+    HIDDEN,
+    MAX_COLUMNS,
+    Row,
+    Sheet,
+    add_sheets,
+    column_of,
+)
 from agent.documents.formats.xml import Element, attribute, find_all, find_first, local_name, to_int
 from agent.documents.formulas import STRUCK, lower_text, raise_text, strike_text
 
@@ -27,7 +32,6 @@ MAX_MERGED_PART, MAX_MERGED = 20_000_000, 200_000
 _MERGE = re.compile(rb'mergeCell ref="([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})"')
 #: What stands for fonts, sizes, colours, places and numbers in the head of a printed page.
 _MARGIN_CODE = re.compile(r'&(?:"[^"]*"|K[0-9A-Fa-f+-]{6}|\d+|[A-Z])')
-_ALPHABET = {letter: n for n, letter in enumerate(ascii_uppercase, 1)}
 _UNKNOWN, _UNSEEN = "formulas without a value", "values that their format hides"
 _LOST = {_UNKNOWN: "open and save it where it was made", _UNSEEN: "they are not shown"}
 
@@ -142,7 +146,7 @@ def _read_merges(archive: Archive, part: str) -> dict[int, list[_Merge]]:
     places = MAX_MERGED
     for match in _MERGE.finditer(data):
         left, top, right, bottom = (one.decode() for one in match.groups())
-        merge = _Merge(_column_of(f"{left}1", 0), _column_of(f"{right}1", 0), int(top), int(bottom))
+        merge = _Merge(column_of(f"{left}1", 0), column_of(f"{right}1", 0), int(top), int(bottom))
         places -= max(merge.right - merge.left, 1) * max(merge.bottom - merge.top, 1)
         for row in range(merge.top, merge.bottom + 1) if places > 0 else ():
             found.setdefault(row, []).append(merge)
@@ -181,7 +185,7 @@ def _rows(
         cells: list[str] = []
         column = -1
         for cell in row.iterchildren("{*}c"):
-            column = _column_of(cell.get("r", ""), column + 1)
+            column = column_of(cell.get("r", ""), column + 1)
             text = _cell_text(cell, book)
             if text and column < MAX_COLUMNS:
                 cells += [""] * (column + 1 - len(cells))
@@ -189,14 +193,6 @@ def _rows(
         _fill(cells, number, merges.get(number, ()), tops)
         if cells:
             yield number, cells
-
-
-def _column_of(reference: str, default: int) -> int:
-    """The index of a column from a reference such as `B7`."""
-    letters = reference.rstrip("0123456789")[:4]
-    if letters == reference or not 0 < len(letters) < 4 or set(letters) - _ALPHABET.keys():
-        return default
-    return reduce(lambda index, letter: 26 * index + _ALPHABET[letter], letters, 0) - 1
 
 
 def _cell_text(cell: Element, book: _Workbook) -> str:

@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence, Set
+from functools import reduce
 from itertools import count, groupby, islice, takewhile, zip_longest
+from string import ascii_uppercase
 from typing import NamedTuple
 
 from agent.documents.blocks import CELL
@@ -28,6 +30,7 @@ LOOKED_AT = 20  # rows that tell how many of them are a head
 
 _VALUE = re.compile(r"[-+(]?\s*[$€£¥₹]?\s*[\d.,]*\d")
 _YEAR = re.compile(r"(?:19|20)\d\d")
+_ALPHABET = {letter: n for n, letter in enumerate(ascii_uppercase, 1)}
 
 
 class Sheet(NamedTuple):
@@ -56,6 +59,14 @@ class Head(NamedTuple):
 
     rows: int = 0
     names: Sequence[str] = ()
+
+
+def column_of(reference: str, default: int) -> int:
+    """The index of a column from a reference such as `B7`."""
+    letters = reference.rstrip("0123456789")[:4]
+    if letters == reference or not 0 < len(letters) < 4 or set(letters) - _ALPHABET.keys():
+        return default
+    return reduce(lambda index, letter: 26 * index + _ALPHABET[letter], letters, 0) - 1
 
 
 def add_sheets(text: PlacedText, sheets: Iterable[Sheet]) -> None:
