@@ -203,30 +203,35 @@ def test_a_formula_of_open_document_stands_where_it_is_shown() -> None:
 
 def test_the_values_of_a_chart_of_open_document_are_shown_in_the_formats_of_their_series() -> None:
     number = '<n:number n:decimal-places="{}" n:grouping="true"/>'.format
-    euro = "<n:currency-symbol>€</n:currency-symbol><n:text> </n:text>"
-    formats = (
-        f'<n:percentage-style n:name="P">{number(1)}<n:text>%</n:text></n:percentage-style>'
-        f'<n:currency-style n:name="C">{euro}{number(2)}</n:currency-style>'
-        '<n:number-style n:name="N0"><n:number/></n:number-style>'
+    percent, thousands = (
+        "<n:text>%</n:text>",
+        '<n:number n:decimal-places="0" n:display-factor="9"/>',
     )
-    styles = "".join(
-        f'<s:style s:name="ch{n}" s:data-style-name="{name}"/>' for n, name in enumerate("PCN")
-    ).replace('"N"', '"N0"')
-    series = "".join(
-        f'<c:series c:style-name="ch{n}" c:values-cell-range-address="local-table.${a}$2:.${a}$2"/>'
-        for n, a in enumerate("BCD")
-    )
-    value = '<x:table-cell o:value="{0}"><t:p>{0}</t:p></x:table-cell>'.format
-    label = "<x:table-cell><t:p>{}</t:p></x:table-cell>".format
-    head = "".join(map(label, ("", "Share", "Cost", "Count")))
-    row = f"{label('2024')}{value('0.125')}{value('1234.5')}{value('0.333')}"
+    shown = (  # style of numbers, what is stored, what is shown
+        ("percentage-style", number(1) + percent, "0.125", "12.5%"),
+        ("currency-style", f"<n:currency-symbol>€ </n:currency-symbol>{number(2)}", "1234.5",
+         "€ 1,234.50"),
+        ("number-style", number(0) + percent, "12", "12%"),
+        ("number-style", "<n:number/>", "0.333", "0.333"),
+        ("number-style", thousands, "7000", "7000"),
+    )  # fmt: skip
+    styles = series = ""
+    for n, (kind, body, _, _) in enumerate(shown):
+        place = f"local-table.${'BCDEF'[n]}$2:.${'BCDEF'[n]}$9"
+        styles += f'<n:{kind} n:name="N{n}">{body}</n:{kind}>'
+        styles += f'<s:style s:name="ch{n}" s:data-style-name="N{n}"/>'
+        series += f'<c:series c:style-name="ch{n}" c:values-cell-range-address="{place}"/>'
+    cell = '<x:table-cell o:value="{0}"><t:p>{1}</t:p></x:table-cell>'.format
+    head = "".join(cell("", one) for one in ("", *"ABCDE"))
+    row = cell("", "2024") + "".join(cell(stored, stored) for _, _, stored, _ in shown)
     table = f"<x:table-row>{head}</x:table-row><x:table-row>{row}</x:table-row>"
     chart = (
-        f'<o:d xmlns:o="o" xmlns:t="t" xmlns:x="x" xmlns:s="s" xmlns:n="n" xmlns:c="c">{formats}'
-        f"{styles}<o:body><c:chart>{series}<x:table>{table}</x:table></c:chart></o:body></o:d>"
+        f'<o:d xmlns:o="o" xmlns:t="t" xmlns:x="x" xmlns:s="s" xmlns:n="n" xmlns:c="c">{styles}'
+        f"<o:body><c:chart>{series}<x:table>{table}</x:table></c:chart></o:body></o:d>"
     )
     found = open_document("<o:text><t:p>See.</t:p></o:text>", **{"Object 1": chart})
-    assert "Share: 12.5% | Cost: € 1,234.50 | Count: 0.333" in found.text
+    told = " | ".join(f"{name}: {one[3]}" for name, one in zip("ABCDE", shown, strict=True))
+    assert f"2024 | {told}" in found.text
 
 
 def test_a_list_of_open_document_starts_where_it_says() -> None:

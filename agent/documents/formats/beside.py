@@ -5,7 +5,6 @@ What is not read of it is told. Charts: ISO/IEC 29500-1, 21.2. They have the val
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
@@ -95,15 +94,18 @@ def _show_values(chart: Element, root: Element | None) -> None:
 
 
 def _read_code(style: Element) -> str:
-    """The format code of a style of numbers; "" where it leaves the digits to the program."""
+    """The format code of a style of numbers; "" for one that such a code does not tell whole."""
     code = ""
     for one in style:
         kind, decimals = local_name(one), attribute(one, "decimal-places")
-        if kind == "number" and decimals.isdecimal():
+        words = "".join(one.itertext()).replace('"', "")
+        is_scaled = attribute(one, "display-factor") not in ("", "1")
+        if kind == "number" and decimals.isdecimal() and not words and not is_scaled:
             whole = "#,##0" if attribute(one, "grouping") == "true" else "0"
             code += f"{whole}.{'0' * min(int(decimals), MAX_DECIMALS)}".rstrip(".")
         elif kind in ("text", "currency-symbol"):
-            code += re.sub(r"[^%\s]+", r'"\g<0>"', "".join(one.itertext()))
+            is_percent = "%" in words and local_name(style) == "percentage-style"
+            code += words if is_percent else f'"{words}"'
         else:
             return ""
     return code
