@@ -76,6 +76,14 @@ def test_small_digits_above_and_below_the_line_of_a_pdf_stay_there() -> None:
     assert "it is 10-4 of C12H22 since 1878.15" in report.text  # where they are marks
 
 
+def test_the_last_letter_of_a_spaced_word_of_a_pdf_belongs_to_it() -> None:
+    """Some programs that read scans space all letters of a word but the last one."""
+    words = "Singapore 138588 United States Agreement".split()
+    pieces = (f"3 Tc ({' ' * bool(n)}{w[:-1]}) Tj 0 Tc ({w[-1]}) Tj" for n, w in enumerate(words))
+    found = read_body(pdf(f"BT /F 10 Tf 50 700 Td {' '.join(pieces)} ET"), suffix=".pdf")
+    assert found.text == "Singapore 138588 United States Agreement"
+
+
 def test_a_page_of_a_pdf_with_a_blank_before_a_line_has_its_tables() -> None:
     rows = [("Item", "Price"), ("Tea", "3.50"), ("Water", "2")]
     cells = ((50 + 100 * m, 600 - 14 * n, rows[n][m]) for n in range(3) for m in range(2))

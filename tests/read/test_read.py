@@ -104,9 +104,13 @@ def test_charts_and_comments_are_read_and_the_rest_is_told(
     assert lost == {"pictures": 1, ".bin files": 1}
 
 
-def test_a_form_has_what_was_filled_in(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("lost", [b"", b"/AcroForm<</Fields[5 0 R 6 0 R 7 0 R]>>"])
+def test_a_form_has_what_was_filled_in(
+    lost: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also where its pages were taken out of another file, and their fields are of no form."""
     file = tmp_path / "form.pdf"
-    file.write_bytes(FORM)
+    file.write_bytes(FORM.replace(lost, b""))
     found = read(capsys, file)
     assert place_of(found, "Name of owner: Anna Berg") == "form on page 1"
     assert place_of(found, "Ask her by phone.") == "comment on page 1"

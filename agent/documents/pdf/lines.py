@@ -134,6 +134,8 @@ def _place_lines(page: ShownPage, units: Sequence[str], *, is_report: bool) -> l
             gap = _gap_between(page, i - 1, i + 1) if i else 0.0
             gap = -1.0 if not is_mirrored and gap == 0 and _goes_back(page, i) else gap
             chars[i] = "\n" if gap < 0 else CELL_BREAK if gap > MIN_GAP else " "
+            if 0 < gap <= MIN_GAP and i > 1 and _is_in_word(page, chars, i, gap):
+                chars[i] = ""
         elif chars[i] in ALEFS and chars[i + 1] == LAM and is_one_glyph(page, i):
             chars[i : i + 2] = LAM, chars[i]
     if not is_report:
@@ -167,6 +169,19 @@ def _gap_between(page: ShownPage, index: int, other_index: int) -> float:
     if min(top, other_top) - max(bottom, other_bottom) < MIN_OVERLAP * min(height, other):
         return -1.0
     return float(max(0.0, (start - end) / max(height, other)))
+
+
+def _is_in_word(page: ShownPage, chars: Sequence[str], index: int, gap: float) -> bool:
+    """Whether a blank is PDFium's own between letters that are as near as the two before it.
+
+    It parts the last letter of each word where letters are spaced, as in the text of some scans.
+    """
+    import pypdfium2.raw as raw
+
+    if not all(chars[n].isalnum() for n in (index - 2, index - 1, index + 1)):
+        return False
+    is_own = raw.FPDFText_IsGenerated(page, index) == 1
+    return is_own and gap <= _gap_between(page, index - 2, index - 1) + 0.02
 
 
 def _goes_back(page: ShownPage, index: int) -> bool:

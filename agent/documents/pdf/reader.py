@@ -22,6 +22,7 @@ IMAGE = (3,)  # FPDF_PAGEOBJ_IMAGE
 MAX_PAGES = 1000
 MAX_CHARS = 1_000_000  # of a page
 MAX_FIELDS = 2000  # of a form, on a page
+_FIELD_KEYS = (b"TU", b"T", b"V")  # of a field: what it is called for people, and else; its value
 #: Titles that a program filled in.
 _GENERATED_TITLE = re.compile(
     r"^(?:untitled|title|powerpoint presentation|slide \d+|document\d*|microsoft word.*|"
@@ -91,7 +92,7 @@ class _Beside:
         for n in range(min(MAX_FIELDS, raw.FPDFPage_GetAnnotCount(page))):
             note = raw.FPDFPage_GetAnnot(page, n)
             kind = raw.FPDFAnnot_GetSubtype(note)
-            if kind == raw.FPDF_ANNOT_WIDGET and self._form:
+            if kind == raw.FPDF_ANNOT_WIDGET:
                 if line := self._read_field(note):
                     self.lines.setdefault(line, f"form on page {number}")
             elif kind not in (raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP, raw.FPDF_ANNOT_WIDGET):
@@ -102,12 +103,12 @@ class _Beside:
     def _read_field(self, field: Any) -> str:
         from pypdfium2 import raw
 
-        functions = (
-            raw.FPDFAnnot_GetFormFieldAlternateName,
-            raw.FPDFAnnot_GetFormFieldName,
-            raw.FPDFAnnot_GetFormFieldValue,
-        )
-        told, name, value = (_read_text(partial(one, self._form, field)) for one in functions)
+        functions = [partial(raw.FPDFAnnot_GetStringValue, field, key) for key in _FIELD_KEYS]
+        if self._form:  # else it is a page of a form that was cut out of it
+            ways = (raw.FPDFAnnot_GetFormFieldAlternateName, raw.FPDFAnnot_GetFormFieldName,
+                    raw.FPDFAnnot_GetFormFieldValue)  # fmt: skip
+            functions = [partial(one, self._form, field) for one in ways]
+        told, name, value = map(_read_text, functions)
         name = told or name
         return f"{name}: {value}" if name and value and value != "Off" else ""
 
