@@ -187,16 +187,21 @@ def test_what_stands_on_every_page_and_what_was_inserted_is_read(
 ) -> None:
     shape = '<p:sp xmlns:p="p" xmlns:a="a"><p:nvSpPr><p:nvPr>{}</p:nvPr></p:nvSpPr>{}</p:sp>'
     body = "<p:txBody><a:p><a:r><a:t>{}</a:t></a:r></a:p></p:txBody>".format
-    title, foot = '<p:ph type="title"/>', '<p:ph type="ftr"/>'
-    related = {name: RELATION.format("r", name, f"{name}.xml") for name in ("slideLayout", "slide")}
+    title, foot, day = (f'<p:ph type="{kind}"/>' for kind in ("title", "ftr", "dt"))
+    shown_day = "<p:txBody><a:p><a:fld><a:t>{}</a:t></a:fld></a:p></p:txBody>".format
+    kinds = ("slideLayout", "slide", "notesSlide")
+    related = {name: RELATION.format("r", name, f"{name}.xml") for name in kinds}
+    beside = related["slideLayout"] + related["notesSlide"].replace('Id="r"', 'Id="n"')
     main = RELATION.format("m", "officeDocument", "ppt/p.xml")
     slides = {
         "_rels/.rels": RELATIONS.format(main),
         "ppt/p.xml": '<p xmlns:r="r"><sldId r:id="r"/></p>',
         "ppt/_rels/p.xml.rels": RELATIONS.format(related["slide"]),
         "ppt/slide.xml": f'<s show="0">{shape.format(title, body("The pier"))}'
-        f"{shape.format(foot, body('Board of 3 May'))}</s>",
-        "ppt/_rels/slide.xml.rels": RELATIONS.format(related["slideLayout"]),
+        f"{shape.format(foot, body('Board of 3 May'))}{shape.format(day, body('4 May 1997'))}</s>",
+        "ppt/_rels/slide.xml.rels": RELATIONS.format(beside),
+        "ppt/notesSlide.xml": f"<s>{shape.format('', body('Say it'))}"
+        f"{shape.format(foot, body('For members'))}{shape.format(day, shown_day('1/1/20'))}</s>",
         "ppt/slideLayout.xml": f"<s>{shape.format('', body('Norrvik port'))}"
         f"{shape.format(title, body('Click to edit'))}</s>",
     }
@@ -204,7 +209,8 @@ def test_what_stands_on_every_page_and_what_was_inserted_is_read(
     file.write_bytes(packed(slides))
     found = read(capsys, file)
     assert place_of(found, "The pier") == "slide 1 (hidden)"
-    assert found["text"] == "The pier\nBoard of 3 May\nNorrvik port"
+    margins = ("Board of 3 May", "4 May 1997", "For members", "Norrvik port")
+    assert found["text"] == "\n".join(("The pier", "Say it", *margins))
     assert place_of(found, "Norrvik port") == "header or footer"
     file = tmp_path / "pier.rtf"
     file.write_text(r"{\rtf1{\header Norrvik port\par}The pier is old.{\pict 00ff}{\footer 3 May}}")

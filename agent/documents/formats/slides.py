@@ -31,7 +31,9 @@ def read_slides(source: Body) -> BodyText:
         for wanted, place in _BESIDE.items():
             for kind, related in archive.relations(slide).values():
                 if kind == wanted:
-                    text.add_block(Part(archive, related).read_note(), f"{place} {number}")
+                    beside = Part(archive, related)
+                    text.add_block(beside.read_note(), f"{place} {number}")
+                    feet |= _read_margins(beside)
     for master in masters:
         feet |= _read_margins(Part(archive, master), is_master=True)
     for foot in feet.values():
@@ -49,11 +51,16 @@ def _masters(archive: Archive, slide: str) -> Iterator[str]:
 
 
 def _read_margins(part: Part, *, is_master: bool = False) -> dict[str, TextBlock]:
-    """Heads and feet of a slide, or all that a master shows on each slide; by their text."""
+    """Heads and feet of a slide, or all that a master shows on each slide; by their text.
+
+    A day is one of them where it is written, and not that on which the slide is shown.
+    """
     found: dict[str, TextBlock] = {}
     for shape in find_all(part.root, "sp"):
         place = find_first(shape, "ph")
-        is_margin = attribute(place, "type") in ("ftr", "hdr")
+        is_day = attribute(place, "type") == "dt" and not is_master
+        is_written = is_day and find_first(shape, "fld") is None
+        is_margin = is_written or attribute(place, "type") in ("ftr", "hdr")
         shown = is_margin or (is_master and place is None)
         if shown and (block := part.read_note(find_first(shape, "txBody"))):
             found[block.text] = block
