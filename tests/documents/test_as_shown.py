@@ -229,13 +229,14 @@ def test_the_values_of_a_chart_of_open_document_are_shown_in_the_formats_of_thei
         styles += f'<n:{kind} n:name="N{n}">{body}</n:{kind}>'
         styles += f'<s:style s:name="ch{n}" s:data-style-name="N{n}"/>'
         series += f'<c:series c:style-name="ch{n}" c:values-cell-range-address="{place}"/>'
+    in_a_row = '<c:series c:style-name="ch0" c:values-cell-range-address="local-table.$B$2:.$F$2"/>'
     cell = '<x:table-cell o:value="{0}"><t:p>{1}</t:p></x:table-cell>'.format
     head = "".join(cell("", one) for one in ("", *"ABCDE"))
     row = cell("", "2024") + "".join(cell(stored, stored) for _, _, stored, _ in shown)
     table = f"<x:table-row>{head}</x:table-row><x:table-row>{row}</x:table-row>"
     chart = (
         f'<o:d xmlns:o="o" xmlns:t="t" xmlns:x="x" xmlns:s="s" xmlns:n="n" xmlns:c="c">{styles}'
-        f"<o:body><c:chart>{series}<x:table>{table}</x:table></c:chart></o:body></o:d>"
+        f"<o:body><c:chart>{series}{in_a_row}<x:table>{table}</x:table></c:chart></o:body></o:d>"
     )
     found = open_document("<o:text><t:p>See.</t:p></o:text>", **{"Object 1": chart})
     told = " | ".join(f"{name}: {one[3]}" for name, one in zip("ABCDE", shown, strict=True))

@@ -83,9 +83,10 @@ def _show_values(chart: Element, root: Element | None) -> None:
               for one in find_all(root, "style")}  # fmt: skip
     codes: dict[int, str] = {}
     for series in find_all(chart, "series"):
-        place = attribute(series, "values-cell-range-address").rpartition(":")[2]
+        ends = attribute(series, "values-cell-range-address").replace("$", "").split(":")
+        columns = {column_of(one.rpartition(".")[2], -1) for one in ends}
         style = styles.get(attribute(series, "style-name"), "")
-        codes[column_of(place.rpartition(".")[2].replace("$", ""), 0)] = formats.get(style, "")
+        codes |= dict.fromkeys(columns if len(columns) == 1 else (), formats.get(style, ""))
     for row in find_all(chart, "table-row"):
         for n, cell in enumerate(row.iterchildren("{*}table-cell")):
             value, shown = attribute(cell, "value"), find_first(cell, "p")
@@ -104,7 +105,7 @@ def _read_code(style: Element) -> str:
             whole = "#,##0" if attribute(one, "grouping") == "true" else "0"
             code += f"{whole}.{'0' * min(int(decimals), MAX_DECIMALS)}".rstrip(".")
         elif kind in ("text", "currency-symbol"):
-            is_percent = "%" in words and local_name(style) == "percentage-style"
+            is_percent = words.strip() == "%" and local_name(style) == "percentage-style"
             code += words if is_percent else f'"{words}"'
         else:
             return ""
