@@ -251,6 +251,16 @@ def test_a_cell_that_spans_stands_at_each_place_that_it_covers() -> None:
     assert ("formulas without a value", 1) in [one[:2] for one in found.not_read]
 
 
+def test_texts_that_a_workbook_lacks_or_has_too_many_of_are_told() -> None:
+    cells = "".join(f"<c t='s'><v>{n}</v></c>" for n in (0, 1, 6, 7))
+    large = ["x" * 5_000_000] * 4  # of the texts of cells, 20 million characters are read
+    texts = "".join(f"<si><t>{text}</t></si>" for text in ("Tea", "Milk", *large, "Rum"))
+    book = sheet(f"<row r='1'>{cells}</row>", sharedStrings=f"<sst xmlns='x'>{texts}</sst>")
+    found = read_body(book, suffix=".xlsx")
+    assert found.text == "Prices\nTea | Milk"
+    assert [one[:2] for one in found.not_read] == [("texts of cells", 2)]
+
+
 @pytest.mark.parametrize(
     ("value", "code", "shown"),
     [

@@ -33,7 +33,12 @@ _MERGE = re.compile(rb'mergeCell ref="([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7}
 #: What stands for fonts, sizes, colours, places and numbers in the head of a printed page.
 _MARGIN_CODE = re.compile(r'&(?:"[^"]*"|K[0-9A-Fa-f+-]{6}|\d+|[A-Z])')
 _UNKNOWN, _UNSEEN = "formulas without a value", "values that their format hides"
-_LOST = {_UNKNOWN: "open and save it where it was made", _UNSEEN: "they are not shown"}
+_NOWHERE = "texts of cells"
+_LOST = {
+    _UNKNOWN: "open and save it where it was made",
+    _UNSEEN: "they are not shown",
+    _NOWHERE: f"the file lacks them, or has more than {MAX_SHARED_CHARS:,} characters of them",
+}
 
 
 class _Merge(NamedTuple):
@@ -96,7 +101,9 @@ def _shared_texts(archive: Archive, part: str) -> Iterator[str]:
     left = MAX_SHARED_CHARS
     for text in map(_rich_text, archive.iterate_xml(part, ("si",))):
         left -= len(text)
-        yield text if left > 0 else ""
+        if left < 0:
+            return
+        yield text
 
 
 def _rich_text(element: Element) -> str:
@@ -205,6 +212,7 @@ def _cell_text(cell: Element, book: _Workbook) -> str:
         return _read_formula(cell, book)
     elif kind == "s":
         index = to_int(text, len(book.texts))
+        book.lost[_NOWHERE] += index >= len(book.texts)
         text = book.texts[index] if index < len(book.texts) else ""
     elif kind == "b":
         return "TRUE" if text == "1" else "FALSE"
