@@ -23,7 +23,8 @@ UNSPACED = f"{CJK}\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
 FIRST_HAN = "\u3400"  # of the characters that are words; those of Kana, before it, are sounds
 _WORD = re.compile(rf"[{CJK}]+|[^\W{CJK}]+")
 PLAIN_WORD = re.compile(r"[^\W_]+")
-_ASCII_WORDS = {n: chr(n).lower() if f"_{chr(n)}".isidentifier() else " " for n in range(128)}
+#: What letters, digits and `_` of ASCII are in a folded word; all else parts words.
+_ASCII_WORDS = {n: chr(n).lower() if chr(n).isalnum() else " " for n in range(128)} | {95: "_"}
 #: Marks that follow one letter, and punctuation in a row: sorting long runs of marks takes time
 #: that grows by their square. Thirty are left, as in Unicode's stream-safe format (UAX 15).
 _LONG_RUN = re.compile(r"([^\w\s]{30})[^\w\s]+")

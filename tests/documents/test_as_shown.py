@@ -213,7 +213,7 @@ def test_the_values_of_a_chart_of_open_document_are_shown_in_the_formats_of_thei
     number = '<n:number n:decimal-places="{}" n:grouping="true"/>'.format
     percent, thousands = (
         "<n:text>%</n:text>",
-        '<n:number n:decimal-places="0" n:display-factor="9"/>',
+        '<n:number n:decimal-places="0" n:display-factor="1000"/>',
     )
     shown = (  # style of numbers, what is stored, what is shown
         ("percentage-style", number(1) + percent, "0.125", "12.5%"),

@@ -13,6 +13,7 @@ from agent.documents.formulas import lower_text, raise_text
 
 CELL_BREAK = "\x1f"
 HYPHEN = "\ufffe"  # what PDFium writes for a hyphen at which a word was divided, without a break
+MAX_UNEVEN = 0.02  # heights of a letter by which the gaps between letters of a word differ
 MIN_GAP = 0.8  # heights of a letter: a blank has 0.4 at most, in type of one width 0.7
 #: Of a line that is stretched to its margins: heights of a letter that a blank has at most, the
 #: ratio of its widest blank to its narrowest, the share of letters.
@@ -181,7 +182,7 @@ def _is_in_word(page: ShownPage, chars: Sequence[str], index: int, gap: float) -
     if not all(chars[n].isalnum() for n in (index - 2, index - 1, index + 1)):
         return False
     is_own = raw.FPDFText_IsGenerated(page, index) == 1
-    return is_own and gap <= _gap_between(page, index - 2, index - 1) + 0.02
+    return is_own and gap <= _gap_between(page, index - 2, index - 1) + MAX_UNEVEN
 
 
 def _goes_back(page: ShownPage, index: int) -> bool:
