@@ -10,11 +10,13 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from fastapi.responses import JSONResponse
+
 from agent.answer import Answer
 from agent.answer.chat_message import ChatMessage, source_title, write_chat_message
 from agent.answer.phrases import STATUSES
 from agent.errors import format_error
-from agent.server.openai_request import RESPONSE_PREFIX
+from agent.server.responses import status_of
 from agent.server.stream import KEEP_ALIVE_COMMENT
 from agent.serving.faults import openai_error
 from agent.serving.live import Frame, LiveRun
@@ -35,8 +37,14 @@ class ChatReply:
         said = write_chat_message(answer)
         told = {"content": said.text, "refusal": None, "annotations": _nest(said)}
         reply = self._chunk({}, "stop", message={"role": "assistant", **told})
-        usage = _count_tokens(answer, "prompt", "completion")
+        usage = _count_tokens(answer)
         return {**reply, "object": "chat.completion", "usage": usage}
+
+    def respond(self, answer: Answer, live: LiveRun) -> JSONResponse:
+        """The reply, or an error object with the status of the answer's error."""
+        status = status_of(answer)
+        content = error_body(answer, status) if answer.error else self.whole(answer)
+        return JSONResponse(content, status, {"X-Run-ID": live.id})
 
     def encode(self, frame: Frame | None) -> bytes:
         """A frame of the run as what the stream has of it."""
@@ -55,7 +63,7 @@ class ChatReply:
             yield from self._tell(write_chat_message(answer))
             yield self._chunk({}, "stop")
             if self._has_usage:
-                usage = _count_tokens(answer, "prompt", "completion")
+                usage = _count_tokens(answer)
                 yield {**self._chunk({}), "choices": [], "usage": usage}
         elif answer and frame.type == "error":
             yield error_body(answer)
@@ -86,73 +94,14 @@ class ChatReply:
         return {**self._head, "object": "chat.completion.chunk", "choices": [choice]}
 
 
-class ResponsesReply:
-    """The reply to `POST /v1/responses`."""
-
-    def __init__(self, model: str, live: LiveRun) -> None:
-        self._live = live
-        self._sent = 0  # events
-        begun: Json = {"id": f"{RESPONSE_PREFIX}{live.id}", "model": model}
-        begun |= {"object": "response", "status": "in_progress", "created_at": int(time.time())}
-        fixed: Json = {"tools": [], "tool_choice": "auto", "output": []}
-        fixed |= {"parallel_tool_calls": False, "error": None, "incomplete_details": None}
-        self._begun = begun | fixed
-
-    def whole(self, answer: Answer) -> Json:
-        """The reply as one object."""
-        item = self._make_item(write_chat_message(answer))
-        usage = _count_tokens(answer, "input", "output")
-        return {**self._begun, "status": "completed", "output": [item], "usage": usage}
-
-    def encode(self, frame: Frame | None) -> bytes:
-        """A frame of the run as what the stream has of it."""
-        if frame is None:
-            return KEEP_ALIVE_COMMENT
-        return b"".join(self._encode(kind, fields) for kind, fields in self._events(frame))
-
-    def _events(self, frame: Frame) -> Iterator[tuple[str, Json]]:
-        answer = self._live.answer
-        if frame.type == "start":
-            yield "created", {"response": self._begun}
-        elif answer and frame.type == "answer":
-            yield from self._tell(write_chat_message(answer))
-            yield "completed", {"response": self.whole(answer)}
-        elif answer and frame.type == "error":
-            error = {"code": "server_error", "message": error_body(answer)["error"]["message"]}
-            yield "failed", {"response": {**self._begun, "status": "failed", "error": error}}
-
-    def _tell(self, said: ChatMessage) -> Iterator[tuple[str, Json]]:
-        item = self._make_item(said)
-        [part] = item["content"]
-        empty, begun = {"text": "", "annotations": []}, {"status": "in_progress", "content": []}
-        at = {"item_id": item["id"], "output_index": 0, "content_index": 0}
-        yield "output_item.added", {"output_index": 0, "item": {**item, **begun}}
-        yield "content_part.added", {**at, "part": {**part, **empty}}
-        for line in said.text.splitlines(keepends=True):
-            yield "output_text.delta", {**at, "delta": line, "logprobs": []}
-        for n, one in enumerate(part["annotations"]):
-            added = {**at, "annotation_index": n, "annotation": one}
-            yield "output_text.annotation.added", added
-        yield "output_text.done", {**at, "text": said.text, "logprobs": []}
-        yield "content_part.done", {**at, "part": part}
-        yield "output_item.done", {"output_index": 0, "item": item}
-
-    def _make_item(self, said: ChatMessage) -> Json:
-        annotations = [{"type": "url_citation", **one} for one in _cite(said)]
-        part = {"type": "output_text", "text": said.text, "annotations": annotations}
-        item = {"id": f"msg_{self._live.id}", "type": "message", "role": "assistant"}
-        return {**item, "status": "completed", "content": [{**part, "logprobs": []}]}
-
-    def _encode(self, kind: str, fields: Json) -> bytes:
-        event = {"type": f"response.{kind}", "sequence_number": self._sent, **fields}
-        self._sent += 1
-        return f"event: response.{kind}\ndata: {json.dumps(event)}\n\n".encode()
-
-
 def error_body(answer: Answer, status: int = 500) -> Json:
     """The error of a run as an error object."""
     assert answer.error
     return openai_error(status, format_error(answer.error.message, answer.error.remedy))
+
+
+def _nest(said: ChatMessage) -> list[Json]:
+    return [{"type": "url_citation", "url_citation": one} for one in _cite(said)]
 
 
 def _cite(said: ChatMessage) -> Iterator[Json]:
@@ -161,12 +110,10 @@ def _cite(said: ChatMessage) -> Iterator[Json]:
         yield {"start_index": start, "end_index": end, **told}
 
 
-def _nest(said: ChatMessage) -> list[Json]:
-    return [{"type": "url_citation", "url_citation": one} for one in _cite(said)]
-
-
-def _count_tokens(answer: Answer, read: str, written: str) -> Json:
-    counts = (answer.usage.input_tokens, answer.usage.output_tokens)
-    return dict(zip((f"{read}_tokens", f"{written}_tokens"), counts, strict=True)) | {
-        "total_tokens": sum(counts)
+def _count_tokens(answer: Answer) -> Json:
+    read, written = answer.usage.input_tokens, answer.usage.output_tokens
+    return {
+        "prompt_tokens": read,
+        "completion_tokens": written,
+        "total_tokens": read + written,
     }

@@ -28,7 +28,6 @@ MODELS: dict[str, dict[str, Any]] = {
     "research-report": {"strategy": "report"},
 }
 TEXT_PARTS = ("text", "input_text", "output_text")
-RESPONSE_PREFIX = "resp_"
 
 
 class Refused(HTTPException):
@@ -73,14 +72,11 @@ class StreamOptions(BaseModel):
 class ChatRequest(BaseModel):
     """A conversation. Fields that this program does not know are ignored: every program has some.
 
-    `messages` are of chat completions, `input` and `previous_response_id` of responses; `documents`
-    are ours, as in a question.
+    `documents` are ours, as in a question.
     """
 
     model: str
     messages: tuple[Message, ...] = ()
-    input: str | tuple[Message, ...] = ()
-    previous_response_id: str | None = None
     stream: bool | None = False
     stream_options: StreamOptions | None = None
     documents: tuple[str, ...] | None = None
@@ -88,33 +84,19 @@ class ChatRequest(BaseModel):
     def make_question(self, knows: Callable[[str], bool]) -> Question:
         """The question. `knows`: whether there is a run of a name. Raises Refused."""
         settings = settings_of(self.model)
-        given = self.input
-        asked = (Message(role="user", content=given),) if isinstance(given, str) else given
-        turns = _split_turns((*self.messages, *asked))
+        turns = _split_turns(self.messages)
         question = turns[-1][0] if turns else Message()
         if any(part.type not in TEXT_PARTS for part in question.parts):
             raise Refused(400, "Only text is read: leave pictures, sounds and files out.")
         if not question.text.strip():
             raise Refused(400, "There is no question: no message of the user has text.")
-        context = self._find_context(turns[:-1], knows)
+        context = _find_context(turns[:-1], knows)
         try:
             return Question(question=question.text, documents=self.documents, **settings, **context)
         except ValidationError as error:
             fault = error.errors()[0]
             code = "context_length_exceeded" if fault["type"] == "string_too_long" else None
             raise Refused(400, f"{fault['loc'][0]}: {fault['msg']}", code) from None
-
-    def _find_context(
-        self, before: Sequence[Sequence[Message]], knows: Callable[[str], bool]
-    ) -> dict[str, Any]:
-        """What the question follows: a run, or else questions and answers. Raises Refused."""
-        named = (self.previous_response_id or "").removeprefix(RESPONSE_PREFIX)
-        if named and not knows(named):
-            raise Refused(404, "There is no response of this previous_response_id.")
-        name = named or (find_run_name(_answer_of(before[-1])) if before else None)
-        if name and knows(name):
-            return {"follow": name}
-        return {"earlier": tuple(map(_make_earlier, before[-MAX_EARLIER:]))}
 
 
 def settings_of(model: str) -> dict[str, Any]:
@@ -123,6 +105,16 @@ def settings_of(model: str) -> dict[str, Any]:
         return MODELS[model]
     fault = f"There is no model {model!r}. Choose from: {', '.join(MODELS)}."
     raise Refused(404, fault, "model_not_found")
+
+
+def _find_context(
+    before: Sequence[Sequence[Message]], knows: Callable[[str], bool]
+) -> dict[str, Any]:
+    """What the question follows: a run, or else questions and answers."""
+    name = find_run_name(_answer_of(before[-1])) if before else None
+    if name and knows(name):
+        return {"follow": name}
+    return {"earlier": tuple(map(_make_earlier, before[-MAX_EARLIER:]))}
 
 
 def _split_turns(messages: Iterable[Message]) -> list[list[Message]]:

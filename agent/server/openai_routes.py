@@ -1,4 +1,4 @@
-"""The routes of OpenAI's API that chat programs know: models, chat completions, responses."""
+"""The routes of OpenAI's API that chat programs know: models and chat completions."""
 
 from __future__ import annotations
 
@@ -6,16 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi import Path as PathParameter
-from fastapi.responses import JSONResponse
 from starlette.concurrency import run_in_threadpool
 
-from agent.answer import Answer
-from agent.server.openai_reply import ChatReply, ResponsesReply, error_body
+from agent.server.openai_reply import ChatReply
 from agent.server.openai_request import MODELS, ChatRequest, settings_of
 from agent.server.openapi import OPENAI_REFUSALS
-from agent.server.responses import status_of
 from agent.server.stream import EventStream
-from agent.serving.live import LiveRun
 from agent.state.json_data import Json
 
 if TYPE_CHECKING:
@@ -40,43 +36,14 @@ def add_openai_routes(app: FastAPI, backend: Backend) -> None:
     @app.post("/v1/chat/completions", **wire)
     async def chat_completions(request: Request, asked: ChatRequest) -> Response:
         """Research the last question of a conversation."""
-        live = await _begin(backend, request, asked)
+        question = await run_in_threadpool(asked.make_question, backend.runs.knows)
+        live = await backend.begin(request, question)
         has_usage = bool(asked.stream_options and asked.stream_options.include_usage)
         reply = ChatReply(asked.model, live, has_usage=has_usage)
-        return await _send(backend, request, live, reply, is_stream=bool(asked.stream))
-
-    @app.post("/v1/responses", **wire)
-    async def create_response(request: Request, asked: ChatRequest) -> Response:
-        """Research the last question of a conversation, or one after an earlier response."""
-        live = await _begin(backend, request, asked)
-        reply = ResponsesReply(asked.model, live)
-        return await _send(backend, request, live, reply, is_stream=bool(asked.stream))
+        if asked.stream:
+            return EventStream(live, backend.linger, encode=reply.encode)
+        return await backend.answer(request, live, reply.respond)
 
 
 def _describe_model(name: str) -> Json:
     return {"id": name, "object": "model", "created": 0, "owned_by": "llm-research-agent"}
-
-
-async def _begin(backend: Backend, request: Request, asked: ChatRequest) -> LiveRun:
-    question = await run_in_threadpool(asked.make_question, backend.runs.knows)
-    return await backend.begin(request, question)
-
-
-async def _send(
-    backend: Backend,
-    request: Request,
-    live: LiveRun,
-    reply: ChatReply | ResponsesReply,
-    *,
-    is_stream: bool,
-) -> Response:
-    """The stream of a run, or its answer once it is there."""
-
-    def respond(answer: Answer, _: LiveRun) -> Response:
-        status = status_of(answer)
-        content = error_body(answer, status) if answer.error else reply.whole(answer)
-        return JSONResponse(content, status, {"X-Run-ID": live.id})
-
-    if is_stream:
-        return EventStream(live, backend.linger, encode=reply.encode)
-    return await backend.answer(request, live, respond)

@@ -29,7 +29,6 @@ OPERATIONS = [
     ("GET", "/v1/models"),
     ("GET", "/v1/models/{name}"),
     ("POST", "/v1/chat/completions"),
-    ("POST", "/v1/responses"),
     ("GET", "/api/runs"),
     ("GET", "/api/runs/{name}"),
     ("DELETE", "/api/runs/{name}"),
