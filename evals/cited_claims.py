@@ -18,7 +18,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from agent.checking.trial import TRIED
 from agent.evidence import fold
 from agent.evidence.markers import strip_markers
 from agent.evidence.names import find_names
@@ -138,7 +137,7 @@ def measure(pair: Pair, _: Bench) -> Iterator[Outcome]:
 
 def check(pair: Pair, arm: str) -> Outcome:
     """What the product says of a claim by the page that it cites."""
-    judge = KnowingJudge(judge_of(pair, arm), TRIED if arm == "yes to all" else ())
+    judge = KnowingJudge(judge_of(pair, arm))
     said = check_page(pair.claim, Leaf("", pair.page), judge, uses_model=arm != "rules")
     return Outcome(pair, arm, said.verdict, said.reason, bool(judge.said))
 

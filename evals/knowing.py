@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import html
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from agent.errors import ModelFailed
 from agent.outside import Reply, Task
-from tests.support.services import judge_planted, parse_claims
+from tests.support.services import parse_claims
 
 ERRORS = 0.05  # the share of verdicts in which an erring judge is wrong
 _SHOWN = re.compile(r'<source id="(\d+)"')
@@ -34,16 +34,11 @@ class KnowingJudge:
     `said` has its last word on each claim. It reads the prompt alone, as a model does.
     """
 
-    def __init__(self, knows: Knows, misses: Collection[str] = ()) -> None:
-        """`misses`: the kinds of faults that it does not see in its trial."""
+    def __init__(self, knows: Knows) -> None:
         self._knows = knows
-        self._misses = misses
         self.said: dict[str, Word] = {}
 
     def __call__(self, task: Task[Any]) -> Reply[Any]:
-        if task.name == "try_judge":
-            told = judge_planted(task.prompt(), self._misses)
-            return Reply(answer=task.answer_type.model_validate(told), model="scripted")
         if task.name != "verify":
             raise ModelFailed("nothing to say", "", outcome="invalid")
         rows = judge_prompt(task.prompt(), self._knows, self.said)

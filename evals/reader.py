@@ -25,7 +25,6 @@ from agent.outside.tools import Exchange
 from evals.knowing import Word, judge_prompt
 from evals.questions import Passages, contains_answer
 from evals.scripted import Scripted, Shown, shown_sources
-from tests.support.services import judge_planted
 
 QUERIES = 3
 SLOT = "what_is_asked"
@@ -118,7 +117,6 @@ class HonestReader(Scripted):
             "decide": self._decide,
             "synthesize": self._answer,
             "verify": self._verify,
-            "try_judge": judge_planted,
             "mend": lambda _: {"answer": "", "citations": []},
         }
         return answers[task.name](self.read(task))

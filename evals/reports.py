@@ -44,7 +44,6 @@ from evals.harness import (
 from evals.knowing import judge_prompt
 from evals.scripted import Scripted, Sources, judge_by_value, run_scripted, shown_sources
 from evals.topics import FACTS, Fact, load_topics, read_passages
-from tests.support.services import judge_planted
 
 SECTIONS, BEST = 4, 5  # hits of a search that a model reads
 _HIT = re.compile(r'<hit url="([^"]*)"')
@@ -149,7 +148,6 @@ class Writer(NamedTuple):
         known = [one for one in self._find(shown) if one[0].question in said or not said]
         replies: dict[str, Callable[[], Mapping[str, Any]]] = {
             "plan": self._plan,
-            "try_judge": lambda: judge_planted(task.prompt()),
             "verify": lambda: {
                 "verdicts": judge_prompt(task.prompt(), lambda c, _: judge_by_value(shown, c), {})
             },

@@ -15,7 +15,6 @@ from agent.outside import Task
 from evals.harness import PATIENT, Bench, finish
 from evals.knowing import Word, judge_prompt
 from evals.questions import contains_answer
-from tests.support.services import judge_planted
 
 if TYPE_CHECKING:
     from agent.run import Run
@@ -117,8 +116,6 @@ class Reporter(NamedTuple):
         shown = {source.n: source.text for source in shown_sources(task.prompt())}
         if task.name == "generate_queries":
             return {"queries": list(self.queries), "slots": list(self.slots)}
-        if task.name == "try_judge":
-            return judge_planted(task.prompt())
         if task.name == "verify":
             judged = judge_prompt(task.prompt(), lambda claim, _: self.judge(shown, claim), {})
             return {"verdicts": judged}

@@ -128,7 +128,7 @@ class World:
     def _asked(self) -> Counter[str]:
         """The calls that the services got."""
         asked = self._services.model_requests
-        prompts = [one.task + one.prompt for one in asked if one.task != "try_judge"]
+        prompts = [one.task + one.prompt for one in asked]
         return Counter(prompts + self._services.search_queries + self._services.page_requests)
 
 

@@ -263,11 +263,6 @@ class Bench:
         text = claim.text.partition(": ")[2] if claim in self._value_quotes else claim.text
         return text, self.places(claim)
 
-    def explain_unseen(self, claim: Claim) -> str:
-        """Why a claim is open that a judge called supported; "" for another one."""
-        judged = self._judged.get(shown_text(claim), rules.UNCHECKED)
-        return rules.explain_unseen(judged, claim.text, self.places(claim))
-
     def hint(self, claim: Claim) -> str:
         """Why a claim that stands on its page word for word is open; "" for another one."""
         return rules.explain_turn(claim.text, self.places(claim))

@@ -67,26 +67,6 @@ def find_differences(claim: str, places: Sequence[QuotePlace]) -> tuple[Differen
     return tuple(dict.fromkeys(found))[:MOST_SHOWN]
 
 
-def find_kinds(claim: str, places: Sequence[QuotePlace]) -> frozenset[DifferenceKind]:
-    """In which ways a claim may say otherwise than its nearest sentence, in whatever words.
-
-    Numbers and plain words aside. It finds too much: what it finds is open, and no fault.
-    """
-    said, language = _split(claim), language_of(claim)
-    share, nearest = _find_nearest(said, places)
-    if not share:
-        return frozenset()
-    found = {*_kinds(nearest, said, language, is_within=True)} - {"name"}
-    found |= {one.kind for one in (_compare(nearest, said, language) if share >= ALIKE else ())}
-    found -= {"number", "words"}
-    shared = [find_names(text, language.tag) for text in (nearest.text, claim)]
-    page, ours = ([name for name in names if name in shared[0]] for names in shared)
-    is_other = [name for name in page if name in ours] != ours
-    if is_other or any(_missing_names(claim, places, language)):
-        found.add("name")
-    return frozenset(found)
-
-
 def _find_nearest(said: _Run, places: Sequence[QuotePlace]) -> tuple[float, _Run]:
     """The quoted sentence that is most like a claim, and how much; 0 for too short a claim."""
     touched = ((p.text, touched_sentences(p.text, p.start, p.end)) for p in places)

@@ -12,8 +12,7 @@
 3. A claim whose quotes are all of works that were retracted is unsupported, whoever else says what.
 4. Everything else is open: a model judges it, and without a judge it is unchecked. A quote that
    reads like an instruction to a model gives orders, and tells nothing: what a judge calls
-   supported by such quotes alone is partial, and what it calls supported is unchecked where the
-   claim may be false in a way that this judge does not see (`trial.py`).
+   supported by such quotes alone is partial.
 """
 
 from __future__ import annotations
@@ -24,10 +23,9 @@ from typing import NamedTuple
 
 from agent.checking.calculation import compute_claim
 from agent.checking.context import find_turn
-from agent.checking.differences import find_kinds
 from agent.evidence import content_words, fold, is_heading, is_row, split_sentences
 from agent.evidence.instructions import find_instruction
-from agent.evidence.language import ends_as_question, language_of
+from agent.evidence.language import ends_as_question
 from agent.evidence.quantities import find_missing, missing_quantities, stands_on_page
 from agent.evidence.quoting import touched_sentences
 from agent.evidence.sentences import Span
@@ -60,14 +58,12 @@ class QuotePlace(NamedTuple):
 class Assessment(NamedTuple):
     """A verdict, and who gave it: `rule`, `calculation`, a model's name, or nobody.
 
-    Of a model it has the arithmetic that it gave; of a claim, what that gives. `blind_to`: the
-    kinds and languages of faults that the model is known to miss.
+    Of a model it has the arithmetic that it gave; of a claim, what that gives.
     """
 
     verdict: Verdict
     by: str = ""
     calculation: Calculation | None = None
-    blind_to: frozenset[str] = frozenset()
 
 
 UNCHECKED = Assessment("unchecked")
@@ -135,27 +131,11 @@ def limit_assessment(
         return Assessment(verdict, "calculation", computed.calculation)
     if judged.verdict != "supported":
         return judged
-    if not computed and find_unseen(judged, claim, places):
-        return UNCHECKED
     missing = computed.missing if computed else find_missing(claim, _texts_of(telling))
     holds = all(any(stands_on_page(one, page) for page in pages) for one in missing)
     if computed:
         judged = Assessment("supported", "calculation", computed.calculation)
     return judged if telling and holds else judged._replace(verdict="partial")
-
-
-def find_unseen(judged: Assessment, claim: str, places: Sequence[QuotePlace]) -> frozenset[str]:
-    """The ways in which a claim may be false that the model that judged it does not see."""
-    if not judged.blind_to:
-        return frozenset()
-    kinds = find_kinds(claim, places)
-    return kinds if language_of(claim).tag in judged.blind_to else kinds & judged.blind_to
-
-
-def explain_unseen(judged: Assessment, claim: str, places: Sequence[QuotePlace]) -> str:
-    """Why what a model supports is open; "" where it is not."""
-    kinds = find_unseen(judged, claim, places) if judged.verdict == "supported" else ()
-    return f"{judged.by} does not see faults of this kind: {', '.join(sorted(kinds))}" * bool(kinds)
 
 
 def explain_fault(judged: Assessment, claim: str, places: Sequence[QuotePlace]) -> str:

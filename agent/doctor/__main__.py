@@ -32,9 +32,8 @@ def command(as_json: bool, corpus: Path | None, trust_env: bool | None) -> int:
     """Say what is set, what answers and what to fix, within ten seconds.
 
     Each search provider that has its key is asked one small query; models, and the search of
-    Gemini, are looked up, which costs nothing. The model that judges is tried with 24 planted
-    sentences, some 5,000 tokens, which is remembered for 90 days. Exit status: 0 a question could
-    be researched, 1 it could not.
+    Gemini, are looked up, which costs nothing. Exit status: 0 a question could be researched, 1 it
+    could not.
     """
     from agent.doctor.checks import missing_requirements, run_checks
 

@@ -9,18 +9,16 @@ from functools import partial
 from pathlib import Path, PurePath
 from tempfile import TemporaryFile
 
-from agent.checking.trial import Worth
 from agent.doctor.results import Check, Job, Result, Status, make_error_result
 from agent.errors import AgentError
-from agent.llm import Generation, Model, ModelChain, model_label
-from agent.outside import run_with_timeout, spawn
+from agent.llm import Generation, Model, model_label
+from agent.outside import spawn
 from agent.outside.budget import sum_usage
 from agent.outside.cache import open_cache
 from agent.outside.recording import read_journal
 from agent.pages.browser import REMEDY, find_browser
 from agent.pages.jina import JinaReader
-from agent.run.calls import choose_thinking, remember_trials
-from agent.run.models import make_models, order_models
+from agent.run.models import make_models
 from agent.run.sources import open_page_reader
 from agent.search import Provider, build_search_chain
 from agent.search.corpus import Corpus
@@ -28,7 +26,6 @@ from agent.search.mcp.source import open_servers
 from agent.settings import Settings, user_folder
 from agent.state import SearchResults
 from agent.state.sanitizing import sanitize_line
-from agent.steps.judges import make_trial, weigh_replies
 
 LAST_RUNS = 20  # whose replies are counted
 MANY_MENDED = 0.2  # of the replies
@@ -148,34 +145,12 @@ def _describe_replies(runs: Path) -> Result:
 
 
 def _describe_judge(settings: Settings) -> Result:
-    """Who judges the sentences that rules cannot prove, and what it misses of planted faults."""
-    model, *others = settings.models_for("judge")
+    """Who judges the sentences that rules cannot prove."""
+    model, *_ = settings.models_for("judge")
     if settings.verify == "rules" or model == "extractive":
         return Result("ok", "rules alone: what they cannot prove stays unchecked")
     each = "each sentence by itself" if settings.claims_per_call == 1 else "several in one call"
-    judges = f"{model} judges, {each}"
-    try:
-        worths = run_with_timeout(settings.llm_timeout, lambda: _try_judge(settings))
-    except TimeoutError:
-        return Result("warn", f"{judges}; not tried in {settings.llm_timeout:g} s, so a run will")
-    for name, worth in worths.items():
-        told = f"{judges}; of planted faults {name} {worth.describe()}"
-        if worth.blind_to:
-            more = "" if others else ", or name a second one after it"
-            return Result("warn", told, f"Name a stronger one in LLM_JUDGE{more}.")
-        return Result("ok", told)
-    return Result("warn", f"{judges}; it could not be tried", "See the row of the model.")
-
-
-def _try_judge(settings: Settings) -> dict[str, Worth]:
-    """Try the first judge with planted faults; what it said before is remembered."""
-    models = make_models(settings)
-    chain = ModelChain(models, settings.llm_timeout, orders=order_models(settings, models))
-    ask = remember_trials(settings, chain)
-    tasks = make_trial(settings.claims_per_call)
-    tasks = [t.model_copy(update={"thinking": choose_thinking(t, settings)}) for t in tasks]
-    asked = [(task, spawn(partial(ask, task))) for task in tasks]
-    return weigh_replies((task, reply.result()) for task, reply in asked if not reply.exception())
+    return Result("ok", f"{model} judges, {each}")
 
 
 def _warm_models(models: Iterable[Model]) -> None:

@@ -68,7 +68,7 @@ class ModelChain:
 
     def warm(self) -> None:
         """Warm the model that will be asked first."""
-        for model in self._in_service(self._orders.get("plan", self._all_models))[:1]:
+        for model in self._order("plan")[:1]:
             model.warm()
 
     def recall(self, reply: Reply[Any]) -> None:
@@ -89,7 +89,7 @@ class ModelChain:
         last_error = ModelFailed(
             "No model is left to ask.", "Check the keys, or run with --offline."
         )
-        order = self._order(task)
+        order = self._order(task.kind)
         for model in order:
             if model_label(model) in self._lost and len(order) > 1:
                 continue  # its provider refused the key
@@ -114,12 +114,9 @@ class ModelChain:
             costs=attempts.costs,
         )
 
-    def _order(self, task: Task[Any]) -> list[Model]:
-        """The models that a task is asked of, in order; the last one where all are lost."""
-        order = self._orders.get(task.kind, self._all_models)
-        return self._in_service([model for model in order if model.name not in task.avoid])
-
-    def _in_service(self, order: Sequence[Model]) -> list[Model]:
+    def _order(self, kind: TaskKind) -> list[Model]:
+        """The models that a kind of task is asked of, in order; the last one where all are lost."""
+        order = self._orders.get(kind, self._all_models)
         left = [model for model in order if model_label(model) not in self._lost]
         return left or list(order[-1:])
 

@@ -3,8 +3,7 @@
 The cache key is the SHA-256 of the request (a query, a URL) and of all settings that affect its
 result. The entry is the result as JSON; only successes are stored. An entry that is read back is
 untrusted input: one that is invalid, altered or expired counts as a miss. Calls of models are not
-cached, but for those that ask what a model is worth (`Task.is_remembered`): another prompt hardly
-ever comes twice, and a resumed run has its journal.
+cached: a prompt hardly ever comes twice, and a resumed run has its journal.
 
 There are two stores: a folder of this machine, and a server that many machines share. Their
 libraries are imported on first use. Eviction is theirs. Any method of theirs may raise any
@@ -31,7 +30,7 @@ from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
-from agent.outside import AnswerT, Ask, Reply, Task, run_with_timeout
+from agent.outside import run_with_timeout
 from agent.outside.journal import call_key
 from agent.state import Attempt, Page, SearchResults
 from agent.state.clock import parse_utc
@@ -108,28 +107,6 @@ class Cache:
             return self._get(Page, key) or self._put(key, fetch(url))
 
         return read
-
-    def wrap_ask(self, ask: Ask, /, **key_fields: Any) -> Ask:
-        """An `ask` that makes the calls whose replies are remembered only on a miss.
-
-        A reply that is remembered costs nothing, and has no attempts.
-        """
-
-        def answer(task: Task[AnswerT]) -> Reply[AnswerT]:
-            if not task.is_remembered:
-                return ask(task)
-            asked = {"system": task.system_prompt(), "prompt": task.prompt(), "avoid": task.avoid}
-            key = call_key("ask", {"v": KEY_VERSION, **asked, **key_fields})
-            if text := self._try_store(lambda: self._store.get(key)):
-                with suppress(ValidationError):
-                    return Reply[task.answer_type].model_validate_json(text)  # type: ignore[name-defined]
-            reply = ask(task)
-            free = reply.model_copy(update={"input_tokens": 0, "output_tokens": 0, "usd": 0.0})
-            free = free.model_copy(update={"attempts": (), "costs": ()})
-            self._try_store(lambda: self._store.set(key, free.model_dump_json(), self._ttl))
-            return reply
-
-        return answer
 
     def warm(self) -> None:
         """Import the store's library (0.1 s) before the first use."""

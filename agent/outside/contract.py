@@ -111,8 +111,6 @@ class Task(Frozen, Generic[AnswerT]):
     kind: ClassVar[TaskKind] = "read"
     #: How long a reply may be, in tokens, before thoughts; several times what is needed.
     reply_tokens: ClassVar[int] = 2000
-    #: Whether a reply counts for other runs too: what it says of a model, and of no question.
-    is_remembered: ClassVar[bool] = False
     _answer_type: ClassVar[type[Frozen]]
 
     topic: str
@@ -123,7 +121,6 @@ class Task(Frozen, Generic[AnswerT]):
     language: str = ""  # a BCP 47 tag; empty: the language of the topic
     exchanges: tuple[Exchange, ...] = ()  # turns with tools so far; the answer is then a `Turn`
     thinking: Thinking = ""
-    avoid: tuple[str, ...] = ()  # names of models that are not asked
     max_reply_tokens: int | None = None  # thoughts included; None: as many as the model will
 
     @classmethod

@@ -12,7 +12,6 @@ from agent.errors import Halt, OutsideError, Spent
 from agent.llm import Model, ModelChain
 from agent.outside import AnswerT, Ask, Outside, Parent, Reply, Task, TaskKind, Thinking, spawn
 from agent.outside.budget import Budget, Caps, Cost, sum_usage
-from agent.outside.cache import open_cache
 from agent.outside.deadline import WaitLimits
 from agent.outside.journal import Journal, call_key
 from agent.outside.query_guard import QueryGuard
@@ -27,10 +26,10 @@ from agent.run.costs import (
     estimate_task_tokens,
     limit_reply,
 )
-from agent.run.models import answer_extractively, name_models, order_models
+from agent.run.models import answer_extractively, order_models
 from agent.run.resources import open_rate_limits
 from agent.run.sources import Sources
-from agent.settings import Settings, user_folder
+from agent.settings import Settings
 from agent.settings.mcp_servers import find_mcp_servers
 from agent.state import Frozen, Page, SearchResults
 from agent.state.json_data import Json
@@ -41,7 +40,6 @@ ResponseT = TypeVar("ResponseT", bound=Frozen)
 
 #: Tasks that produce the answer. They may use what the budget reserves for it.
 ANSWER_TASKS = frozenset("synthesize draft section summary verify mend recall".split())
-TRIAL_TTL = 90 * 86_400.0  # seconds for which it is known what a judge is worth
 ASK_TIMEOUT = 900.0  # seconds for all models and retries of one task: a safety net, not a target
 PARENT_TIMEOUT = 60.0  # seconds to find or read a page in the journals of earlier runs
 WARM_UP_TIMEOUT = 2.0  # seconds for which the first search waits for the model's import
@@ -56,7 +54,7 @@ def compose_calls(
 ) -> Outside:
     """Compose the three calls of a run, each with what wraps it, the outermost first:
 
-    ask:    journal(budget(memory of trials(fallback and retry(rate limit(model)))))
+    ask:    journal(budget(fallback and retry(rate limit(model))))
     search: journal(budget(query guard(cache(fallback(rate limit(provider))))))
     read:   journal(budget(cache(page reader)))
 
@@ -75,7 +73,7 @@ def compose_calls(
     guard = QueryGuard(secrets_of(settings), str(journal.header["topic"]))
     warm_up = spawn(chain.warm)
     prepare = _preparation(settings, journal, steering, guard)
-    ask = recorder.record_ask(chain, remember_trials(settings, chain), orders, prepare)
+    ask = recorder.record_ask(chain, chain, orders, prepare)
 
     def search(query: str) -> SearchResults:
         guard.check(query)
@@ -104,17 +102,6 @@ def compose_calls(
         steering,
         _record_parent(recorder, sources, journal),
     )
-
-
-def remember_trials(settings: Settings, ask: Ask) -> Ask:
-    """The same `ask`, which asks only once in `TRIAL_TTL` what a judge is worth."""
-    if not (settings.cache and settings.cache_ttl):
-        return ask
-    folder = (settings.cache_dir or user_folder("cache")) / "judges"
-    cache = open_cache(settings.cache_url.get_secret_value(), folder, TRIAL_TTL)
-    servers = {"openai_base_url", "openai_servers", "gemini_base_url", "anthropic_base_url"}
-    told = settings.model_dump(mode="json", include={*servers, "thinking"})
-    return cache.wrap_ask(ask, judges=name_models(settings, "judge"), **told)
 
 
 def _preparation(
@@ -322,7 +309,7 @@ def _encode_task(task: Task[Any]) -> Json:
     request = {"task": task.name, "system": task.system_prompt(), "prompt": task.prompt()}
     exchanges = [exchange.model_dump(mode="json") for exchange in task.exchanges]
     before = call_key("exchanges", {"exchanges": exchanges[:-1]}) if exchanges[1:] else ""
-    told = {"before": before, "exchanges": exchanges[-1:], "avoid": list(task.avoid)}
+    told = {"before": before, "exchanges": exchanges[-1:]}
     return request | {name: value for name, value in told.items() if value}
 
 

@@ -20,7 +20,7 @@ from agent.state import (
     Warned,
 )
 from agent.steps.asking import NO_REPLY, reply_event
-from agent.steps.judges import Docket, JudgeClaims, Panel, no_judge_event, render_claims
+from agent.steps.judges import Docket, JudgeClaims, judge_groups, no_judge_event, render_claims
 from agent.steps.prompt_rules import CITE_RULE, DATA_RULE, escape, language_rule
 from agent.steps.settle import settle
 
@@ -64,7 +64,6 @@ class Verify:
     language: str = ""
     mode: Literal["model", "rules"] = "model"
     batch: int = 8  # claims that a call judges
-    has_second: bool = False  # another judge may be asked where the first does not see
     on_unsupported: Literal["drop", "flag"] = "drop"
 
     def __call__(self, research: Research) -> Iterator[Event]:
@@ -76,23 +75,20 @@ class Verify:
             return
         bench.find_better_quotes()
         if self.mode == "model":
-            panel = Panel(self.ask, self.batch, has_second=self.has_second)
-            yield from self._judge_open_claims(panel, bench, research)
-            yield from self._mend_failed_claims(panel, bench, research)
+            yield from self._judge_open_claims(bench, research)
+            yield from self._mend_failed_claims(bench, research)
         verified = bench.to_verified(drop=self.on_unsupported == "drop")
         yield from (Warned(message=message) for message in _failure_warnings(verified, bench))
         yield settle(verified, research)
 
-    def _judge_open_claims(self, panel: Panel, bench: Bench, research: Research) -> Iterator[Event]:
+    def _judge_open_claims(self, bench: Bench, research: Research) -> Iterator[Event]:
         """Ask for the verdicts of the open claims, so many in each call."""
         claims = bench.open_claims()
         groups = [claims[i : i + self.batch] for i in range(0, len(claims), self.batch)]
         docket = Docket[Claim](
-            lambda group: self._make_task(group, bench, research),
-            lambda claim, _: bench.place(claim),
-            bench.record_judgement,
+            lambda group: self._make_task(group, bench, research), bench.record_judgement
         )
-        yield from panel.judge(groups, docket, research)
+        yield from judge_groups(self.ask, groups, docket, research)
 
     def _make_task(self, claims: Sequence[Claim], bench: Bench, research: Research) -> JudgeClaims:
         return JudgeClaims(
@@ -103,9 +99,7 @@ class Verify:
             hints=tuple(map(bench.hint, claims)),
         )
 
-    def _mend_failed_claims(
-        self, panel: Panel, bench: Bench, research: Research
-    ) -> Iterator[Event]:
+    def _mend_failed_claims(self, bench: Bench, research: Research) -> Iterator[Event]:
         """Have the claims that failed rewritten, and judge what is written like any claim."""
         failed = bench.failed_claims()
         if not failed or not bench.holds_anything():
@@ -126,7 +120,7 @@ class Verify:
         yield reply_event(task, reply)
         corrected, _ = compose_answer(reply.answer, research.sources)
         bench.replace_failed(failed, corrected)
-        yield from self._judge_open_claims(panel, bench, research)
+        yield from self._judge_open_claims(bench, research)
 
 
 def _failure_warnings(verified: Verified, bench: Bench) -> Iterator[str]:
@@ -135,6 +129,6 @@ def _failure_warnings(verified: Verified, bench: Bench) -> Iterator[str]:
     for claim in verified.claims:
         if claim.verdict in FAILING:
             yield f"Nothing read supports this ({bench.explain(claim)}): {claim.text}"
-        why = bench.hint(claim) or bench.explain_unseen(claim)
+        why = bench.hint(claim)
         if claim.verdict == "unchecked" and why:
             yield f"Not confirmed, {why}: {claim.text}"

@@ -147,7 +147,6 @@ def _build_verify(outside: Outside, settings: Settings) -> Verify:
         settings.lang,
         mode=settings.verify,
         batch=settings.claims_per_call,
-        has_second=len(settings.models_for("judge")) > 1,
         on_unsupported=settings.on_unsupported,
     )
 

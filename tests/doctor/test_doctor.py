@@ -68,7 +68,7 @@ def test_all_is_well(services: Services, tmp_path: Path) -> None:
     assert found["corpus"].status == found["packages"].status == "ok"
     assert found["key GEMINI_API_KEY"].detail == "set"
     assert found["key EXA_API_KEY"].detail == "not set"
-    assert set(services.tasks()) == {"try_judge"}, "a look-up of models costs nothing"
+    assert not services.tasks(), "a look-up of models costs nothing"
     assert services.search_queries == ["Wikipedia"]
     assert not list((tmp_path / "runs").iterdir()), "the trial file is gone"
 
@@ -188,30 +188,7 @@ def test_openai_is_asked(services: Services, tmp_path: Path, model: str, detail:
     environment = services.environment(tmp_path, LLM="openai", OPENAI_MODEL=model, **own)
     found = told(environment, tmp_path)[f"model openai:{model}"]
     assert found.status == "ok" and found.detail.startswith(detail)
-    assert {request.task for request in services.model_requests} <= {"try_judge"}
-
-
-@pytest.mark.slow
-def test_it_says_what_the_judge_is_worth(services: Services, tmp_path: Path) -> None:
-    services.default_hits = ["a page"]
-    hosted = told(services.environment(tmp_path), tmp_path)["judge"]
-    assert services.tasks() == ["try_judge"] * 3, "a page of each language"
-    assert told(services.environment(tmp_path), tmp_path)["judge"].detail == hosted.detail
-    assert services.tasks() == ["try_judge"] * 3, "it is remembered"
-    services.misses = frozenset({"hedge"})
-    own = services.environment(
-        tmp_path,
-        **{"LLM": "openai", "OPENAI_MODEL": "small", "OPENAI_API_KEY": OPENAI_KEY},
-        OPENAI_BASE_URL=f"{services.base}/openai",
-    )
-    small = told(own, tmp_path)["judge"]
-    alone = told(services.environment(tmp_path, LLM="extractive", GEMINI_API_KEY=""), tmp_path)
-    none = alone["judge"]
-    assert alone["model extractive"].status == "ok" and not missing_requirements([*alone.values()])
-    assert hosted.status == "ok" and "misses no kind of fault" in hosted.detail
-    assert small.status == "warn" and "each sentence by itself" in small.detail
-    assert "misses hedge (3 of 3)" in small.detail and "LLM_JUDGE" in small.remedy
-    assert none.status == "ok" and "stays unchecked" in none.detail
+    assert not services.model_requests
 
 
 @pytest.mark.slow

@@ -10,7 +10,6 @@ import pytest
 from agent.outside import Task
 from evals.harness import Bench, write_rows
 from evals.scripted import Scripted, run_scripted, shown_sources
-from tests.support.services import judge_planted
 
 BRIDGE = "The Tarn Bridge was built in 1889. It was designed by Otto Weil. It is 330 metres long."
 BUILT, LONG = "The Tarn Bridge was built in 1889.", "It is 330 metres long."
@@ -45,8 +44,6 @@ def ask(reply: Reply, tmp_path: Path) -> Any:
 
         if task.name == "generate_queries":
             return {"queries": [], "slots": [{"name": name} for name in reply.slots]}
-        if task.name == "try_judge":
-            return judge_planted(task.prompt())
         if task.name == "verify":
             verdicts = range(1, task.prompt().count("<claim ") + 1)
             return {

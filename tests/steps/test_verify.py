@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -11,9 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.checking.bench import shown_text
-from agent.checking.differences import find_kinds
 from agent.checking.rules import QuotePlace, is_proved, missing_in_quotes
-from agent.checking.trial import TRIED, TrialPage, trial_pages
 from agent.errors import AgentError, Exhausted, ModelFailed
 from agent.evidence import anchor_quote
 from agent.evidence.citing import compose_answer
@@ -38,9 +36,8 @@ from agent.state import (
     Verified,
     Warned,
 )
-from agent.steps.judges import JudgeClaims, Judgements, TryJudge
+from agent.steps.judges import JudgeClaims, Judgements
 from agent.steps.verify import MendClaims, Verify
-from tests.support.services import judge_planted
 
 NOKIA = (
     "Nokia was founded by Fredrik Idestam. He built a pulp mill in Tampere in 1865. "
@@ -73,10 +70,8 @@ class Judge:
         says: dict[str, str] | str = "supported",
         mends: Draft | None = None,
         names: int | None = None,
-        misses: Collection[str] = (),
     ) -> None:
         """`says` by a claim's text as it is shown; "" for any other. `names`: a source."""
-        self._misses = misses
         self._says = {"": says} if isinstance(says, str) else says
         self._mends = mends or Draft(answer="")
         self._names = names
@@ -86,9 +81,6 @@ class Judge:
         self.asked.append(task)
         if isinstance(task, MendClaims):
             return Reply(answer=self._mends, model="scripted")
-        if isinstance(task, TryJudge):
-            answer = Judgements.model_validate(judge_planted(task.prompt(), self._misses))
-            return Reply(answer=answer, model="scripted")
         assert isinstance(task, JudgeClaims)
         rows = []
         for n, claim in enumerate(task.claims, 1):
@@ -169,71 +161,6 @@ def test_a_sentence_of_a_page_needs_no_model() -> None:
     made = draft(f"{FOUNDER[:-1]} [1]. More is known [2].", (1, "invented"), (2, TAMPERE[:33]))
     found, _ = verified(ask, made)
     assert found.text == f"{FOUNDER[:-1]} [1]." and found.claims[0].by == "rule"
-
-
-HARBOUR = (
-    "The pier at Vasa may have slowed the current. Some of the boats stayed in the harbour. "
-    "The council met in spring."
-)
-
-
-def harbour_claims(*claims: str, **how: Any) -> tuple[Verified, list[Any]]:
-    told = [(1, HARBOUR[:44]), (1, HARBOUR[45:86]), (1, HARBOUR[87:])]
-    return verified(Judge(**how), draft(" ".join(f"{c} [1]." for c in claims), *told), HARBOUR)
-
-
-@pytest.mark.parametrize("misses", ["hedge", "amount"])
-def test_a_kind_of_fault_that_a_judge_misses_is_unchecked_by_it(misses: str) -> None:
-    claims = ("The pier at Vasa has slowed the current", "All of the boats stayed in the harbour")
-    found, events = harbour_claims(*claims, misses=[misses])
-    kinds = dict(zip(("hedge", "amount"), found.claims, strict=True))
-    open_one = kinds.pop(misses)
-    assert (open_one.verdict, open_one.by) == ("unchecked", "")
-    assert [(c.verdict, c.by) for c in kinds.values()] == [("supported", "scripted")]
-    warnings = [event.message for event in events if isinstance(event, Warned)]
-    assert [f"does not see faults of this kind: {misses}" in one for one in warnings] == [True]
-    assert [e.task for e in events if isinstance(e, Asked)] == ["verify", *["try_judge"] * 3]
-
-
-def test_a_judge_is_tried_only_where_its_word_may_fail() -> None:
-    found, events = harbour_claims("In spring the council had its meeting", misses=["hedge"])
-    assert verdicts(found) == [("supported", "scripted")]
-    assert [e.task for e in events if isinstance(e, Asked)] == ["verify"]
-
-
-def test_what_a_judge_does_not_see_goes_to_the_next_one() -> None:
-    """The second judge is asked past the first, and its own trial counts for it."""
-    judges = {"first": Judge(misses=["hedge"]), "second": Judge("contradicted")}
-
-    class Two:
-        def __init__(self) -> None:
-            self.asked: list[tuple[str, str]] = []
-
-        def __call__(self, task: Task[Any]) -> Reply[Any]:
-            name = next((name for name in judges if name not in task.avoid), "")
-            if not name or isinstance(task, MendClaims):
-                raise ModelFailed("none is left", "", outcome="invalid")
-            self.asked.append((task.name, name))
-            return judges[name](task).model_copy(update={"model": name})
-
-        def collect(self, tasks: Sequence[Task[Any]]) -> Iterator[Reply[Any]]:
-            return map(self, tasks)
-
-    ask = Two()
-    made = draft("The pier at Vasa has slowed the current [1]. He won [1].", (1, HARBOUR[:44]))
-    found, _ = verified(ask, made, HARBOUR, has_second=True, on_unsupported="flag")
-    assert found.claims[0].by == "second" and found.claims[0].verdict == "contradicted"
-    assert ask.asked == [("verify", "first"), *[("try_judge", "first")] * 3, ("verify", "second")]
-
-
-@pytest.mark.parametrize("page", trial_pages(), ids=lambda page: page.language)
-def test_each_planted_fault_is_of_the_kind_that_it_is_planted_for(page: TrialPage) -> None:
-    place = QuotePlace(page.text, page.title, 0, len(page.text))
-    kinds = [one.kind for one in page.planted]
-    assert len(kinds) <= 8 and sorted(filter(None, kinds)) == sorted(TRIED)
-    for one in page.planted[: len(TRIED)]:
-        is_named = one.kind != "name" or page.language != "zh"  # no capitals tell a name there
-        assert not is_named or one.kind in find_kinds(one.text, [place]), one
 
 
 def test_all_that_is_open_is_put_to_a_judge_with_question_and_surroundings() -> None:

@@ -9,14 +9,13 @@ import html
 import json
 import re
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
-from agent.checking.trial import trial_pages
 from tests.support.loopback import Loopback
 from tests.support.tool_wire import IssuedCalls, ToolResults
 
@@ -48,17 +47,7 @@ class ModelRequest(NamedTuple):
     results: ToolResults = ()  # for each turn so far
     fields: tuple[str, ...] = ()  # of the answer, in the order of its schema
 
-    @classmethod
-    def of(cls, task: str, *told: Any) -> ModelRequest:
-        """A request; one that asks for verdicts on planted claims is of a task of its own."""
-        request = cls(task, *told)
-        claims = parse_claims(request.prompt) if task == "verify" else {}
-        is_trial = any(text in PLANTED for _, text in claims.values())
-        return request._replace(task="try_judge") if is_trial else request
 
-
-#: The sentences with which a judge is tried, and what is wrong with each; "" for a true one.
-PLANTED = {one.text: one.kind for page in trial_pages() for one in page.planted}
 #: What never comes while the test runs.
 HANGS = Raw(200, "{}", delay=600.0)
 #: A reply: an answer object, text as it stands, or raw bytes.
@@ -81,16 +70,6 @@ def parse_claims(prompt: str) -> dict[int, tuple[list[int], str]]:
     }
 
 
-def judge_planted(prompt: str, misses: Collection[str] = ()) -> dict[str, Any]:
-    """The verdicts of a judge in its trial: right, but for the kinds of faults that it misses."""
-    kinds = {n: PLANTED[text] for n, (_, text) in parse_claims(prompt).items()}
-    words = {
-        n: "contradicted" if kind and kind not in misses else "supported"
-        for n, kind in kinds.items()
-    }
-    return {"verdicts": [{"claim": n, "verdict": word, "source": 1} for n, word in words.items()]}
-
-
 def judge_by_names(request: ModelRequest) -> dict[str, Any]:
     """Support a claim if one source that it cites has the last word of it, and all its names."""
     shown = source_ids(request.prompt)
@@ -109,7 +88,6 @@ class Services(Loopback):
 
     def __init__(self) -> None:
         self.think: Think = lambda request: Raw(500, "no script")
-        self.misses: frozenset[str] = frozenset()  # kinds of faults that its models do not see
         self.hits: dict[str, list[str]] | Callable[[str], Any] = {}
         self.pages: dict[str, str | Raw] = {}
         self.redirects: dict[str, str] = {}  # of Google; a name that is not in it: to that page
@@ -216,8 +194,6 @@ class Services(Loopback):
 
     def _reply(self, request: ModelRequest) -> Reply:
         """What the script says; where it says nothing of claims, `judge_by_names` judges them."""
-        if request.task == "try_judge":
-            return judge_planted(request.prompt, self.misses)
         try:
             reply = self.think(request)
         except (KeyError, StopIteration):
@@ -285,7 +261,7 @@ class Services(Loopback):
             return Raw(400, json.dumps({"error": {"message": results}}))
         system, prompt = (message["content"] for message in body["messages"][:2])
         asked = _openai_task(body), body["model"], system, prompt
-        request = ModelRequest.of(*asked, results, _openai_fields(body, prompt))
+        request = ModelRequest(*asked, results, _openai_fields(body, prompt))
         with self._lock:
             self.model_requests.append(request)
             self.forms.append(form)
@@ -399,7 +375,7 @@ def _parse_request(model: str, body: dict[str, Any], results: ToolResults) -> Mo
     task = _task_in(json.dumps(body.get("tools") or known))
     system = "".join(part["text"] for part in body["systemInstruction"]["parts"])
     prompt = "".join(part["text"] for part in body["contents"][0]["parts"])
-    return ModelRequest.of(task, model, system, prompt, results, _fields_of(known))
+    return ModelRequest(task, model, system, prompt, results, _fields_of(known))
 
 
 def _fields_of(schema: dict[str, Any] | None) -> tuple[str, ...]:
@@ -499,7 +475,7 @@ def parse_anthropic_request(body: dict[str, Any], results: ToolResults) -> Model
     if told.startswith("{"):
         schema = json.JSONDecoder().raw_decode(told)[0]
     task = _task_in(json.dumps(schema or body["tools"]))
-    return ModelRequest.of(task, body["model"], system, prompt, results, _fields_of(schema))
+    return ModelRequest(task, body["model"], system, prompt, results, _fields_of(schema))
 
 
 def _bad_key_reply() -> Raw:

@@ -12,7 +12,6 @@ from agent.checking.rules import (
     Assessment,
     QuotePlace,
     explain_fault,
-    explain_unseen,
     limit_assessment,
 )
 from agent.evidence import closest_sentences, estimate_tokens, first_sentences
@@ -35,7 +34,7 @@ from agent.state import (
 )
 from agent.state.reports import NO_ADDRESS, NOT_READ
 from agent.state.urls import canonical_url
-from agent.steps.judges import Docket, JudgeClaims, Panel
+from agent.steps.judges import Docket, JudgeClaims, judge_groups
 from agent.steps.prompt_rules import DATA_RULE
 from agent.strategies.check.read_cited import Found, index_sources
 
@@ -84,9 +83,9 @@ class JudgeReport:
     """Gives each sentence that cites something its verdict, in as few model calls as fit."""
 
     def __init__(self, ask: AskMany, settings: Settings) -> None:
-        batch, has_second = settings.claims_per_call, len(settings.models_for("judge")) > 1
+        batch = settings.claims_per_call
         self._batch = batch * BATCHES if batch >= FEWEST_TO_BATCH else batch
-        self._panel = Panel(ask, batch, has_second=has_second)
+        self._ask = ask
         self._settings = settings
 
     def __call__(self, research: Research, report: CitedReport, found: Found) -> Iterator[Event]:
@@ -103,10 +102,9 @@ class JudgeReport:
         """Ask for the verdicts of the open cases, as many in each call as fit."""
         docket = Docket[int](
             lambda group: self._make_task([cases[n] for n in group], research),
-            lambda n, source: (cases[n].sentence.text, _places(cases[n], source)),
             lambda n, assessment, source: judged.update({n: (assessment, source)}),
         )
-        yield from self._panel.judge(list(self._group(cases)), docket, research)
+        yield from judge_groups(self._ask, list(self._group(cases)), docket, research)
 
     def _group(self, cases: Sequence[_Case]) -> Iterator[list[int]]:
         """The open cases, those of one page together, as many in a group as fit."""
@@ -234,7 +232,7 @@ def _by_model(case: _Case, told: Assessment, named: int | None) -> CheckedClaim:
     text, places = case.sentence.text, _places(case, named)
     pages = dict.fromkeys(place.text for place in places)
     assessment = limit_assessment(told, text, places, list(pages))
-    why = explain_fault(told, text, places) or explain_unseen(told, text, places)
+    why = explain_fault(told, text, places)
     near = [quote for source in _pages_for(case, named) for quote in _near(text, source)]
     return CheckedClaim(
         sentence=case.sentence,
