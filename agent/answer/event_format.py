@@ -14,8 +14,7 @@ from agent import state
 from agent.evidence.markers import strip_markers
 from agent.state.sanitizing import sanitize_for_display
 
-#: The types of frames. `report` and `answer`, or `error`, come once; `end` comes last. A table has
-#: a `row` for each one that is done, and then `table`.
+#: The types of frames. `report` and `answer`, or `error`, come once; `end` comes last.
 FrameType = Literal[
     "start",
     "plan",
@@ -27,8 +26,6 @@ FrameType = Literal[
     "slot",
     "report",
     "answer",
-    "row",
-    "table",
     "error",
     "end",
 ]

@@ -51,8 +51,6 @@ from agent.server.openapi import (
     STREAM,
 )
 from agent.server.stream import EventStream, wait_for_end, work_while_connected
-from agent.server.table_routes import add_table_routes
-from agent.server.watch_routes import add_watch_routes
 from agent.serving import logs
 from agent.serving.guard import AccessGuard
 from agent.serving.live import LiveRun, RunSummary
@@ -146,8 +144,6 @@ def create_app(backend: Backend) -> FastAPI:
     _add_library_routes(app, backend)
     add_document_routes(app, backend)
     add_openai_routes(app, backend)
-    add_table_routes(app, backend)
-    add_watch_routes(app, backend)
     return app
 
 

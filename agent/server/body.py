@@ -8,10 +8,6 @@ from pydantic import ConfigDict, Field, create_model
 
 from agent.answer import Answer, SlotAnswer, Usage
 from agent.answer.event_format import FrameType
-from agent.answer.table import TableAnswer, TableRow
-from agent.run.changes import Known
-from agent.run.library import TitleAndTags
-from agent.run.watches import Notice
 from agent.serving.activity import Activity
 from agent.serving.live import RunSummary
 from agent.state import Frozen
@@ -40,8 +36,8 @@ class StreamFrame(Frozen):
     """A frame of a stream: `data:` of a server-sent event."""
 
     type: FrameType
-    detail: str | Answer | TableRow | TableAnswer = Field(
-        description="one line; Markdown in `report`; the object in `answer`, `row` and `table`"
+    detail: str | Answer = Field(
+        description="one line; Markdown in `report`; the object in `answer`"
     )
 
 
@@ -58,32 +54,6 @@ class RunDetail(RunSummary):
     is_check: bool = False
     activity: Activity = Activity()
     answer: Result | None = None
-
-
-class WatchSummary(TitleAndTags):
-    """A watch in a list. `every` is in seconds; null: it is asked by cron. Times are UTC."""
-
-    id: str
-    question: str
-    slots: tuple[str, ...]
-    every: float | None
-    begun_at: str
-    asked_at: str
-    changed_at: str
-    problem: str
-    answer: str
-    values: dict[str, Known]
-
-
-class WatchDetail(WatchSummary):
-    """A watch with the history of each slot: its values since when, with their sources.
-
-    `told` are the last notices, each with the run that found it.
-    """
-
-    statements: tuple[Known, ...]
-    history: dict[str, tuple[Known, ...]]
-    told: tuple[Notice, ...]
 
 
 class Health(Frozen):

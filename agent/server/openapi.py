@@ -58,18 +58,6 @@ _CONTENT = {"multipart/form-data": {"schema": _FORM}}
 #: For the route of documents, which reads its body by itself.
 DOCUMENT_FORM = {"requestBody": {"required": True, "content": _CONTENT}}
 ARCHIVE: Responses = {200: {"content": {"application/zip": {"schema": _FILE}}}}
-#: Refusals of a table that is asked for.
-TABLE_REFUSALS: Responses = {
-    **{status: REFUSALS[status] for status in (401, 413, 422, 429, 500)},
-    404: {"model": body.Fault, "description": "There is no such table"},
-    409: {"model": body.Fault, "description": "It is being filled, or has no cells yet"},
-}
-#: Refusals of a watch.
-WATCH_REFUSALS: Responses = {
-    **{status: REFUSALS[status] for status in (401, 422)},
-    404: {"model": body.Fault, "description": "There is no such watch"},
-    409: {"model": body.Fault, "description": "A damaged file"},
-}
 #: Refusals under `/v1/`.
 OPENAI_REFUSALS: Responses = {
     status: {"model": body.OpenAIError, "description": "The request was refused, or the run failed"}

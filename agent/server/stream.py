@@ -11,11 +11,10 @@ from typing import Any
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from agent.serving.live import Frame, Live
+from agent.serving.live import Frame, LiveRun
 
 KEEP_ALIVE = 15.0  # seconds between comments on a quiet stream, which proxies would close
 KEEP_ALIVE_COMMENT = b": keep-alive\n\n"
-JSON_FRAMES = ("answer", "row", "table")  # whose detail is an object
 HEADERS = {
     "Cache-Control": "no-store",
     "X-Accel-Buffering": "no",  # nginx would buffer frames
@@ -27,7 +26,7 @@ def encode_frame(frame: Frame | None) -> bytes:
     """A frame as a server-sent event; None as a comment that keeps the connection alive."""
     if frame is None:
         return KEEP_ALIVE_COMMENT
-    detail = frame.detail if frame.type in JSON_FRAMES else json.dumps(frame.detail)
+    detail = frame.detail if frame.type == "answer" else json.dumps(frame.detail)
     data = f'{{"type": "{frame.type}", "detail": {detail}}}'
     return f"id: {frame.n}\ndata: {data}\n\n".encode("utf-8", "replace")
 
@@ -40,7 +39,7 @@ class EventStream(Response):
     """The frames of a run after the one of number `after`, until its end or a disconnect."""
 
     def __init__(
-        self, live: Live, linger: float, after: int = 0, encode: Encode = encode_frame
+        self, live: LiveRun, linger: float, after: int = 0, encode: Encode = encode_frame
     ) -> None:
         self.status_code = 200
         self.background = None
@@ -51,7 +50,7 @@ class EventStream(Response):
         self._encode = encode
 
     @classmethod
-    def after(cls, live: Live, linger: float, last_event_id: str) -> Response:
+    def after(cls, live: LiveRun, linger: float, last_event_id: str) -> Response:
         """The frames after the one that `Last-Event-ID` names; 204 where there are no more."""
         last = int(last_event_id[:9]) if last_event_id.isdecimal() else 0  # no run has 10^9
         if live.has_ended and last >= len(live.frames):
@@ -71,7 +70,7 @@ class EventStream(Response):
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-async def wait_for_end(live: Live) -> None:
+async def wait_for_end(live: LiveRun) -> None:
     """Wait for the end of a run."""
     async with aclosing(live.follow()) as frames:
         async for _ in frames:
@@ -79,7 +78,7 @@ async def wait_for_end(live: Live) -> None:
 
 
 async def work_while_connected(
-    live: Live, linger: float, receive: Receive, work: Coroutine[Any, Any, None]
+    live: LiveRun, linger: float, receive: Receive, work: Coroutine[Any, Any, None]
 ) -> None:
     """Do some work as a client of a run, until it is done or the client has disconnected."""
     with live.listener(linger):

@@ -29,7 +29,6 @@ from agent.state.sanitizing import sanitize_for_display
 MAX_BODIES = dict.fromkeys(("/api/check", "/api/check/stream"), 12_000_000)
 #: A conversation, with all that was answered before.
 MAX_BODIES["/v1/chat/completions"] = 4_000_000
-MAX_BODIES["/api/tables"] = 1_000_000  # a thousand names
 MAX_BODIES["/api/documents"] = 50_100_000  # a file of MAX_BYTES, and what frames it
 MAX_BODY = 65_536  # bytes: a question of 2,000 characters as JSON escapes, and the other fields
 BODY_SECONDS = 10.0  # time for a body to arrive, at least:

@@ -50,77 +50,15 @@ class RunSummary(KeptRun):
     cancelled: bool = False
 
 
-class Live:
-    """What goes on in a thread of its own, as frames that clients follow. Threads may share it."""
+class LiveRun:
+    """A run that waits, goes or has ended. Threads may share it."""
 
-    def __init__(self, name: str, *, detached: bool = True) -> None:
-        self.id = name
+    def __init__(self, summary: RunSummary, settings: Settings, *, detached: bool = True) -> None:
+        self.id = summary.id
         self.detached = detached  # it goes on without a client
         self.frames = GrowingList[Frame]()
         self.cancelled = False
         self.on_abandoned: Callable[[], None] = self.stop  # its last client has gone
-        self._lock = threading.Lock()
-        self._listeners = 0
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether its last frame has come."""
-        return bool(self.frames) and self.frames[-1].type == "end"
-
-    def stop(self) -> None:
-        """Begin no more outside calls: it ends soon, with what there is."""
-        with self._lock:
-            self.cancelled = self.cancelled or not self.has_ended
-
-    def _append_frame(self, frame_type: FrameType, detail: str) -> None:
-        with self._lock:
-            self.frames.append(Frame(len(self.frames) + 1, frame_type, detail))
-        if frame_type == "end":
-            self.frames.close()
-
-    @contextmanager
-    def listener(self, linger: float) -> Iterator[None]:
-        """Counts a client of the run. One that is not detached stops `linger` s after the last."""
-        with self._lock:
-            self._listeners += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._listeners -= 1
-            if not (self.detached or self.has_ended):
-                self._abandon_after(linger)
-
-    def _abandon_after(self, seconds: float) -> None:
-        if not seconds:
-            return self._abandon_if_unheard()
-        timer = threading.Timer(min(seconds, threading.TIMEOUT_MAX), self._abandon_if_unheard)
-        timer.daemon = True
-        return timer.start()
-
-    def _abandon_if_unheard(self) -> None:
-        if not self._listeners:
-            self.on_abandoned()
-
-    async def follow(self, after: int = 0, idle: float = 15.0) -> AsyncGenerator[Frame | None]:
-        """Its frames from the one after `after` to the end; None after `idle` s without one."""
-        while True:
-            try:
-                frame = await asyncio.wait_for(self.frames.wait_for(after), idle)
-            except TimeoutError:
-                yield None
-                continue
-            if frame is None:
-                return
-            yield frame
-            after = frame.n
-
-
-class LiveRun(Live):
-    """A run that waits, goes or has ended. Threads may share it."""
-
-    def __init__(self, summary: RunSummary, settings: Settings, *, detached: bool = True) -> None:
-        super().__init__(summary.id, detached=detached)
         self.answer: Answer | None = None
         self.step_seconds: dict[str, float] = {}  # by type of event: time until it came, summed up
         self.seconds = 0.0
@@ -129,6 +67,13 @@ class LiveRun(Live):
         self._summary = summary
         self._settings = settings
         self._late = LateRun()
+        self._lock = threading.Lock()
+        self._listeners = 0
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether its last frame has come."""
+        return bool(self.frames) and self.frames[-1].type == "end"
 
     @property
     def summary(self) -> RunSummary:
@@ -212,7 +157,8 @@ class LiveRun(Live):
 
     def stop(self) -> None:
         """Make no more outside calls: the run ends within one, with the best answer so far."""
-        super().stop()
+        with self._lock:
+            self.cancelled = self.cancelled or not self.has_ended
         self._late.stop()
 
     def say(self, text: str) -> None:
@@ -220,3 +166,48 @@ class LiveRun(Live):
         if self.answer or self._summary.state == "past":
             raise JournalError("The run has ended.", "Ask again with `edit` and its id.")
         self._late.say(text)
+
+    # --- its frames, and who follows them --------------------------------------------------------
+
+    def _append_frame(self, frame_type: FrameType, detail: str) -> None:
+        with self._lock:
+            self.frames.append(Frame(len(self.frames) + 1, frame_type, detail))
+        if frame_type == "end":
+            self.frames.close()
+
+    @contextmanager
+    def listener(self, linger: float) -> Iterator[None]:
+        """Counts a client of the run. One that is not detached stops `linger` s after the last."""
+        with self._lock:
+            self._listeners += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._listeners -= 1
+            if not (self.detached or self.has_ended):
+                self._abandon_after(linger)
+
+    def _abandon_after(self, seconds: float) -> None:
+        if not seconds:
+            return self._abandon_if_unheard()
+        timer = threading.Timer(min(seconds, threading.TIMEOUT_MAX), self._abandon_if_unheard)
+        timer.daemon = True
+        return timer.start()
+
+    def _abandon_if_unheard(self) -> None:
+        if not self._listeners:
+            self.on_abandoned()
+
+    async def follow(self, after: int = 0, idle: float = 15.0) -> AsyncGenerator[Frame | None]:
+        """Its frames from the one after `after` to the end; None after `idle` s without one."""
+        while True:
+            try:
+                frame = await asyncio.wait_for(self.frames.wait_for(after), idle)
+            except TimeoutError:
+                yield None
+                continue
+            if frame is None:
+                return
+            yield frame
+            after = frame.n

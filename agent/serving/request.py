@@ -12,7 +12,6 @@ from agent.documents.reports.reader import read_report
 from agent.errors import UsageError
 from agent.run.library import RUN_NAME_PATTERN
 from agent.run.request import MAX_TOPIC_CHARACTERS
-from agent.run.table import MAX_NAME, MAX_ROWS
 from agent.settings import Settings
 from agent.state import CitedReport, Frozen
 from agent.state.reports import ReportForm
@@ -28,11 +27,6 @@ REQUEST_FIELDS = (
 ).split()
 #: Those that a request to check a report may set.
 CHECK_FIELDS = "max_seconds max_usd max_tokens max_calls lang verify cache archive".split()
-#: Those that a request for a table may set.
-TABLE_FIELDS = (
-    "depth max_seconds max_usd max_tokens max_calls lang since allow_domains block_domains verify "
-    "cache"
-).split()
 REQUESTED_FIELDS = {*REQUEST_FIELDS, *CHECK_FIELDS}
 LONGEST_REPORT = 10_000_000  # characters, in base64 if need be
 MAX_DOCUMENTS = 8  # that a question may name
@@ -99,26 +93,6 @@ class ResearchRequest(RunRequest):
     )
 
 
-RowText = Annotated[
-    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_NAME)
-]
-
-
-class RowsRequest(RunRequest):
-    """A table to be filled. `TableRequest` adds a field for each setting."""
-
-    topic: Annotated[str, StringConstraints(strip_whitespace=True)] = Field(
-        min_length=SHORTEST_TOPIC, max_length=MAX_NAME, description="what the rows are"
-    )
-    columns: tuple[RowText, ...] = Field(
-        min_length=1, max_length=LONGEST_LIST, description="name or name:type"
-    )
-    rows: int | None = Field(default=None, ge=1, le=MAX_ROWS, description="how many there are")
-    names: tuple[RowText, ...] = Field(
-        default=(), max_length=MAX_ROWS, description="those of the rows; else they are looked for"
-    )
-
-
 class ReportRequest(RunRequest):
     """A report to be checked. `CheckRequest` adds a field for each setting."""
 
@@ -174,14 +148,7 @@ def _add_settings(base: type[RunRequest], fields: Iterable[str], name: str, doc:
 if TYPE_CHECKING:
     Question = ResearchRequest
     CheckRequest = ReportRequest
-    TableRequest = RowsRequest
 else:
-    TableRequest = _add_settings(
-        RowsRequest,
-        TABLE_FIELDS,
-        name="TableRequest",
-        doc="A table to be filled, and how far to go for it: caps are those of the whole.",
-    )
     CheckRequest = _add_settings(
         ReportRequest, CHECK_FIELDS, "CheckRequest", "A report, and how far to go to check it."
     )

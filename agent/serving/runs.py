@@ -26,7 +26,6 @@ from agent.run.request import clean_topic, requested_slots
 from agent.serving.documents import DocumentStore
 from agent.serving.live import LiveRun, RunSummary
 from agent.serving.request import Configure, ReportRequest, ResearchRequest
-from agent.serving.tables import Tables
 from agent.settings import Settings
 from agent.state.clock import utc_now
 
@@ -76,7 +75,6 @@ class Runs:
     ) -> None:
         self._settings = settings
         self.documents = DocumentStore(settings)
-        self.tables = Tables(settings)
         self.on_idle: Callable[[], None] = lambda: None  # the last running one has ended
         self._on_end = on_end
         self.library = Library(settings)
@@ -201,7 +199,6 @@ class Runs:
         with self._lock:
             self._closed = True
             live_runs = [*self._queue, *self._running.values()]
-        self.tables.close()
         for live in live_runs:
             self.cancel(live)
 

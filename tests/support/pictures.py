@@ -19,12 +19,11 @@ from typing import NamedTuple
 
 from tests.support.browser import Browser, Tab, find_chromium
 from tests.support.services import ModelRequest, Raw, Reply, Services
-from tests.support.watches import write_watch
-from tests.support.web import Web, configure_from, wait_until
+from tests.support.web import Web, configure_from
 
 STATES = (
     "running", "answered", "disagreement", "insufficient", "report", "check", "empty",
-    "files", "plan", "library", "watch", "table",
+    "files", "plan", "library",
 )  # fmt: skip
 SIZES = {1280: 900, 768: 1024, 360: 780}
 ENDED = "document.querySelector('.state strong:not(.live)')?.textContent"
@@ -331,14 +330,12 @@ class Studio:
         self.shoot("plan", prepare)
 
     def library(self) -> None:
-        """What is kept: nothing, while it is looked for, and some of each kind."""
+        """What is kept: nothing, a run, and its name being changed."""
 
         def look(base: str, path: str = "/?library") -> Callable[[Tab], None]:
             def prepare(tab: Tab) -> None:
                 tab.open(base + path)
-                assert tab.wait(
-                    "document.querySelector('#library section, #library div p') !== null"
-                )
+                assert tab.wait("document.querySelector('#library .kept, #library div p') !== null")
 
             return prepare
 
@@ -347,8 +344,6 @@ class Studio:
         name = self.offline.ask(GAMES_QUESTION).headers["x-run-id"]
         labels = {"title": "Hosts of the Games", "tags": ["sport", "cities"]}
         self.offline.client.patch(f"/api/runs/{name}", json=labels)
-        write_watch(self.work / "offline")
-        self._table(["2014 FIFA World Cup"])
         self.shoot("library", look(self.offline.base))
 
         def edit(tab: Tab) -> None:
@@ -356,69 +351,6 @@ class Studio:
             tab.run("document.querySelector('#library .menu button').click()")
 
         self.shoot("library-edit", edit)
-
-    def watch(self) -> None:
-        """A watch, and one whose last run did not count."""
-        for name, problem in (("watch", ""), ("watch-failed", "The run failed: no answer.")):
-            kept = write_watch(self.work / "offline", problem=problem)
-
-            def prepare(tab: Tab, kept: str = kept) -> None:
-                tab.open(f"{self.offline.base}/?watch={kept}")
-                assert tab.wait("document.querySelector('.plot') !== null")
-
-            self.shoot(name, prepare)
-
-    def table(self) -> None:
-        """A table: its form, while it is fetched, while it fills, done, stopped, failed."""
-
-        def form(tab: Tab) -> None:
-            tab.open(self.offline.base)
-            tab.wait("document.querySelector('#order').options.length")
-            tab.run("document.querySelector('input[value=table]').click()")
-
-        self.shoot("table-empty", form)
-        cups = [f"{year} FIFA World Cup" for year in (2014, 2018, 2022)]
-        for name, asked in (("table", cups), ("table-failed", [])):
-            self.shoot(name, self._opened(self.offline, self._table(asked)), whole=False)
-
-        def fetched(tab: Tab) -> None:
-            form(tab)
-            slow = {"latency": 20_000, "downloadThroughput": -1, "uploadThroughput": -1}
-            tab.call("Network.emulateNetworkConditions", offline=False, **slow)
-            tab.run(f"history.pushState(null, '', '/?table={self._table(cups)}')")
-            tab.run("dispatchEvent(new PopStateEvent('popstate'))")
-
-        self.shoot("table-loading", fetched)
-        question, gate = GAMES.set_up(self.services), threading.Event()
-
-        def wait(asked: ModelRequest) -> Reply:
-            if "Ghent" in asked.prompt:
-                gate.wait(60)
-            return GAMES.think(asked)
-
-        self.services.think = wait
-        body = {"topic": question, "columns": ["twice"], "names": ["Athens", "Ghent"]}
-        name = self.web.client.post("/api/tables", json=body).json()["id"]
-        self.shoot("table-running", self._opened(self.web, name))
-        self.web.client.post(f"/api/tables/{name}/cancel")
-        gate.set()
-        self.shoot("table-stopped", self._opened(self.web, name))
-
-    def _table(self, names: list[str]) -> str:
-        """A table without a model that has ended; returns its name."""
-        body = {"topic": "World cups", "columns": ["winner", "year:integer"], "names": names}
-        path = f"/api/tables/{self.offline.client.post('/api/tables', json=body).json()['id']}"
-        wait_until(lambda: self.offline.client.get(path).json()["state"] != "running")
-        return path.rsplit("/", 1)[1]
-
-    def _opened(self, web: Web, table: str) -> Callable[[Tab], None]:
-        def prepare(tab: Tab) -> None:
-            tab.open(f"{web.base}/?table={table}")
-            assert tab.wait("document.querySelector('#view .state strong') !== null")
-            tab.wait("document.querySelector('button.value') !== null", 2)
-            tab.run("document.querySelector('button.value')?.click()")
-
-        return prepare
 
     def _ended(self, name: str, base: str, question: str, way: str = "quick") -> str:
         """A run that ended, as its link shows it; returns its address."""

@@ -3,8 +3,7 @@ import { checkSection, notedElement } from "/ui/checks.js";
 import { claimElements, claimList } from "/ui/claims.js";
 import { element, folded, link, section, siteOf, textElement } from "/ui/element.js";
 import { disputeElements, factSection } from "/ui/facts.js";
-import { formatPrice, headName } from "/ui/labels.js";
-import { plot } from "/ui/plot.js";
+import { formatPrice } from "/ui/labels.js";
 import { lookedForSection } from "/ui/progress.js";
 import { searchElements, sourceSection } from "/ui/sources.js";
 
@@ -28,7 +27,6 @@ const foundSections = (answer, activity, evidence, tools) => [
   tools,
   answer.report ? reportSections(answer, evidence) : [],
   factSection(answer, evidence, activity.copies),
-  (answer.series ?? []).map(seriesSection),
   sourceSection(answer, evidence, activity),
   checkSection(answer),
   printedNotes(answer),
@@ -54,22 +52,6 @@ function answerElement(answer, evidence) {
     ? claimElements(claims, evidence)
     : textElement(answer.answer.replace(/ ?\[\d+\]/g, ""), "p");
   return element("div", { class: "answer" }, content);
-}
-
-/** Proved numbers of several times: the plot, and a table of what it shows. */
-function seriesSection({ name, points }) {
-  const told = points.map(({ at, said }) => `${at}: ${said}`).join("; ");
-  const values = points.map(({ at, said, value }) => ({ since: at, value, said }));
-  const rows = points.map(({ at, said }) =>
-    element("tr", {}, element("th", { scope: "row" }, at), textElement(said, "td")),
-  );
-  return section(
-    "series",
-    `${headName(name)} over time`,
-    "",
-    plot(values, `${headName(name)} over time: ${told}`, { isStraight: true }),
-    element("table", { class: "cells" }, element("tbody", {}, rows)),
-  );
 }
 
 // --- a report ------------------------------------------------------------------------------------

@@ -4,7 +4,6 @@ import { button, element, textElement } from "/ui/element.js";
 import { depthLabel, formatPrice, orderLabel, wayLabel } from "/ui/labels.js";
 
 const MIN_QUESTION = 3; // characters
-const NO_TOPIC = "Write what the rows are first, such as: EU countries.";
 const WAYS = { facts: "slots", report: "report" }; // and a quick answer in the order that is chosen
 
 /** Fill the selects with the choices of the server. */
@@ -44,16 +43,6 @@ export function readForm(form) {
   return body;
 }
 
-/** The body of the request for a table: its topic, its columns, and the rows that are named. */
-export function readTable(form) {
-  const { question, ...body } = readForm(form);
-  const { columns, names } = form.elements;
-  const rows = names.value.split("\n").map((name) => name.trim());
-  delete body.strategy;
-  const named = { names: rows.filter(Boolean) };
-  return { topic: question, columns: split(columns.value), ...named, ...body };
-}
-
 const split = (text) =>
   text
     .split(/[,，、;\n]/)
@@ -61,10 +50,9 @@ const split = (text) =>
     .filter(Boolean);
 
 /** Why a request cannot be sent, or "". */
-export function requestFault({ question, topic, columns, max_usd: cap }) {
-  if (!(question ?? topic)) return topic == null ? "Write a question first." : NO_TOPIC;
-  if ((question ?? topic).length < MIN_QUESTION) return "A question has at least three characters.";
-  if (columns && !columns.length) return "Name the columns first.";
+export function requestFault({ question, max_usd: cap }) {
+  if (!question) return "Write a question first.";
+  if (question.length < MIN_QUESTION) return "A question has at least three characters.";
   return Number.isNaN(cap) || cap <= 0 ? "The spending limit is no amount of dollars." : "";
 }
 
@@ -73,18 +61,11 @@ export function showWay(form, prices) {
   const { way, order, depth } = form.elements;
   document.getElementById("facts-field").hidden = way.value !== "facts";
   document.getElementById("plan-field").hidden = way.value !== "report";
-  document.getElementById("table-fields").hidden = way.value !== "table";
-  form.elements.question.placeholder =
-    way.value === "table"
-      ? "What are the rows? Such as: EU countries"
-      : "What do you want to know?";
   order.closest(".field").hidden = way.value !== "quick" || order.options.length < 2;
   const chosen = WAYS[way.value] ?? order.value;
   const strategy = prices.some((price) => price.strategy === chosen) ? chosen : "slots";
   const price = prices.find((one) => one.strategy === strategy && one.depth === depth.value);
-  const words = formatPrice(price);
-  const isTable = way.value === "table";
-  document.getElementById("price").textContent = isTable && words ? `A row: ${words}` : words;
+  document.getElementById("price").textContent = formatPrice(price);
 }
 
 /** Put an example, or an earlier question, into the form. */

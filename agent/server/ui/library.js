@@ -1,12 +1,11 @@
-// The library: runs, watches and tables, to be found, opened, renamed, tagged, exported, deleted.
-import { fetchJson, request } from "/ui/api.js";
+// The library: runs, to be found, opened, renamed, tagged, exported, deleted.
+import { fetchJson, request, runPath } from "/ui/api.js";
 import { button, element, textElement } from "/ui/element.js";
 import { formatTime } from "/ui/labels.js";
-import { stateOf } from "/ui/table.js";
 import { downloadFile } from "/ui/tools.js";
 
 const MAX_RUNS = 200; // as many as the server lists
-const MAX_FIRST = 10; // of a kind that are shown until all are asked for
+const MAX_FIRST = 10; // that are shown until all are asked for
 const MAX_RECENT = 5; // on the first page
 const UNDO_TIME = 10_000; // ms within which a deletion can be taken back
 const SEARCH_PAUSE = 200; // ms after the last key
@@ -18,49 +17,18 @@ const STATUSES = {
   error: "No answer",
 };
 
-/** What is kept: how it is called, its address on the page, what is said of it in a list. */
-const KINDS = {
-  runs: {
-    heading: "Runs",
-    query: "run",
-    note: (run) =>
-      run.cancelled ? "Stopped by you" : (STATES[run.state] ?? STATUSES[run.status] ?? ""),
-    time: "started_at",
-  },
-  watches: {
-    heading: "Watches",
-    query: "watch",
-    note: ({ problem, changed_at: at }) =>
-      problem ? "Could not look the last time" : at && `No change since ${formatTime(at)}`,
-    time: "asked_at",
-  },
-  tables: {
-    heading: "Tables",
-    query: "table",
-    note: ({ state, rows, done }) => stateOf(state, rows, done)[0],
-    time: "started_at",
-  },
-};
+const noteOf = (run) =>
+  run.cancelled ? "Stopped by you" : (STATES[run.state] ?? STATUSES[run.status] ?? "");
 
-/** Whether each word is said of something, in any case; of runs the server knows. */
-const hasWords = ({ question, topic, title, tags }, words) => {
-  const said = [question, topic, title, ...tags].join(" ").toLowerCase();
-  return words
-    .toLowerCase()
-    .split(/\s+/)
-    .every((word) => said.includes(word));
-};
+const nameOf = (run) => run.title || run.question;
 
-const nameOf = (one) => one.title || one.question || one.topic;
-
-/** A link that opens one of a kind, with what is said of it. */
-function opener(kind, one) {
-  const { query, note, time } = KINDS[kind];
-  const text = [note(one), formatTime(one[time])].filter(Boolean).join(" · ");
+/** A link that opens a run, with what is said of it. */
+function opener(run) {
+  const text = [noteOf(run), formatTime(run.started_at)].filter(Boolean).join(" · ");
   return element(
     "a",
-    { class: "row", href: `/?${query}=${encodeURIComponent(one.id)}`, "data-open": true },
-    textElement(nameOf(one)),
+    { class: "row", href: `/?run=${encodeURIComponent(run.id)}`, "data-open": true },
+    textElement(nameOf(run)),
     element("span", { class: "quiet" }, text),
   );
 }
@@ -68,7 +36,7 @@ function opener(kind, one) {
 /** The newest runs, in a section of the first page. */
 export async function showRecent(place) {
   const runs = await fetchJson(`/api/runs?limit=${MAX_RECENT}`);
-  const rows = runs.map((run) => element("li", {}, opener("runs", run)));
+  const rows = runs.map((run) => element("li", {}, opener(run)));
   place.querySelector("ul").replaceChildren(...rows);
   place.hidden = !runs.length;
 }
@@ -80,9 +48,9 @@ export class Library {
     this.tell = { announce, showProblem };
     this.search = place.querySelector("input");
     this.parts = place.querySelector("div");
-    this.all = {}; // by kind
+    this.runs = [];
     this.doomed = new Map(); // paths that are about to be deleted, and their timers
-    this.whole = new Set(); // kinds of which all are shown
+    this.isWhole = false; // all are shown
     let pausing = 0;
     this.search.addEventListener("input", () => {
       clearTimeout(pausing);
@@ -94,70 +62,52 @@ export class Library {
   /** Ask for what is kept and list it. */
   async refresh(isSearch = false) {
     const words = this.search.value.trim();
-    const queries = { runs: `?limit=${MAX_RUNS}&q=${encodeURIComponent(words)}` };
-    const lists = Object.keys(KINDS).map(async (kind) => {
-      const all = await fetchJson(`/api/${kind}${queries[kind] ?? ""}`);
-      return [kind, queries[kind] ? all : all.filter((one) => hasWords(one, words))];
-    });
-    const found = await Promise.all(lists);
+    const query = `?limit=${MAX_RUNS}&q=${encodeURIComponent(words)}`;
+    const runs = await fetchJson(`/api/runs${query}`);
     if (words !== this.search.value.trim()) return; // typed on
-    this.all = Object.fromEntries(found);
+    this.runs = runs;
     this.#draw();
-    if (isSearch) this.tell.announce(`${Object.values(this.all).flat().length} found`);
+    if (isSearch) this.tell.announce(`${runs.length} found`);
   }
 
   #draw() {
-    const parts = Object.keys(KINDS).map((kind) => this.#part(kind));
     const none = this.search.value.trim()
       ? "Nothing that is kept has these words."
       : "Nothing is kept yet: ask something, and it is here.";
-    const isEmpty = !Object.values(this.all).flat().length;
+    const shown = this.isWhole ? this.runs : this.runs.slice(0, MAX_FIRST);
+    const isCut = shown.length < this.runs.length;
+    const rows = shown.map((run) => this.#row(run));
+    const list = element("ul", { class: "rows" }, rows);
+    const more = button(`Show all ${this.runs.length}`, () => this.#showAll(), { class: "plain" });
     this.parts.replaceChildren(
-      ...(isEmpty ? [element("p", { class: "quiet" }, none)] : parts.filter(Boolean)),
+      rows.length ? list : element("p", { class: "quiet" }, none),
+      isCut ? more : "",
     );
   }
 
-  #part(kind) {
-    const all = this.all[kind];
-    if (!all.length) return null;
-    const shown = this.whole.has(kind) ? all : all.slice(0, MAX_FIRST);
-    const showAll = () => {
-      this.whole.add(kind);
-      this.#draw();
-      const rows = this.parts.querySelectorAll(`[data-kind=${kind}] .row`);
-      rows[MAX_FIRST].focus();
-    };
-    const hidden = all.length - shown.length;
-    return element(
-      "section",
-      { "aria-labelledby": `kept-${kind}`, "data-kind": kind },
-      element("h2", { id: `kept-${kind}` }, KINDS[kind].heading),
-      element(
-        "ul",
-        { class: "rows" },
-        shown.map((one) => this.#row(kind, one)),
-      ),
-      hidden > 0 && button(`Show all ${all.length}`, showAll, { class: "plain" }),
-    );
+  #showAll() {
+    this.isWhole = true;
+    this.#draw();
+    this.parts.querySelectorAll(".row")[MAX_FIRST].focus();
   }
 
-  #row(kind, one) {
-    const path = `/api/${kind}/${encodeURIComponent(one.id)}`;
-    if (this.doomed.has(path)) return this.#undoRow(kind, one, path);
+  #row(one) {
+    const path = runPath(one.id);
+    if (this.doomed.has(path)) return this.#undoRow(one, path);
     const name = nameOf(one);
     const isOver = !STATES[one.state];
     const exported = () =>
       downloadFile(`${path}/export`, `${one.id}.zip`).catch(this.tell.showProblem);
     const acts = [
-      button("Rename, tag", () => this.#edit(kind, one, path, row)),
-      kind === "runs" && isOver && button("Export", exported),
-      isOver && button("Delete", () => this.#delete(kind, one, path, row)),
+      button("Rename, tag", () => this.#edit(one, path, row)),
+      isOver && button("Export", exported),
+      isOver && button("Delete", () => this.#delete(one, path, row)),
     ];
     const more = element("summary", { "aria-label": `More: ${name}` }, "More");
     const row = element(
       "li",
       { class: "kept" },
-      opener(kind, one),
+      opener(one),
       element("details", { class: "menu" }, more, element("div", {}, acts)),
       one.tags.length > 0 && this.#tags(one.tags),
     );
@@ -179,9 +129,9 @@ export class Library {
   }
 
   /** A form in place of a row for its name and tags. */
-  #edit(kind, one, path, row) {
+  #edit(one, path, row) {
     const close = (changed) => {
-      const next = this.#row(kind, changed);
+      const next = this.#row(changed);
       form.replaceWith(next);
       next.querySelector("summary").focus();
     };
@@ -216,22 +166,22 @@ export class Library {
   }
 
   /** Delete something after a while, in which that can be taken back. */
-  #delete(kind, one, path, row) {
+  #delete(one, path, row) {
     const timer = setTimeout(() => {
       this.#send(path).then(() => this.refresh(), this.tell.showProblem);
     }, UNDO_TIME);
     this.doomed.set(path, timer);
-    const undo = this.#undoRow(kind, one, path);
+    const undo = this.#undoRow(one, path);
     row.replaceWith(undo);
     undo.querySelector("button").focus();
     this.tell.announce("Deleted. Undo within ten seconds.");
   }
 
-  #undoRow(kind, one, path) {
+  #undoRow(one, path) {
     const takeBack = () => {
       clearTimeout(this.doomed.get(path));
       this.doomed.delete(path);
-      const row = this.#row(kind, one);
+      const row = this.#row(one);
       undone.replaceWith(row);
       row.querySelector("a").focus();
     };

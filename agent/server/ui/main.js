@@ -14,13 +14,11 @@ import {
 import { Article, endAnnouncement, submitOnEnter } from "/ui/article.js";
 import { CheckForm } from "/ui/check.js";
 import { Documents } from "/ui/documents.js";
-import { element } from "/ui/element.js";
 import {
   fillChoices,
   fillForm,
   problemElement,
   readForm,
-  readTable,
   requestFault,
   showExamples,
   showWay,
@@ -29,8 +27,6 @@ import { serviceLabel } from "/ui/labels.js";
 import { Library, showRecent } from "/ui/library.js";
 import { PlanList } from "/ui/plan.js";
 import { newRun, stepText, withAnswer, withFrame, withSummary } from "/ui/run.js";
-import { TableView } from "/ui/table.js";
-import { watchElements } from "/ui/watch.js";
 
 const POLL_INTERVAL = 1000; // ms between requests for what a run has done
 const ANNOUNCE_INTERVAL = 4000; // ms between announcements of progress
@@ -229,8 +225,7 @@ async function followUp(field) {
 
 async function submit() {
   clearProblem();
-  const isTable = form.elements.way.value === "table";
-  const body = isTable ? readTable(form) : readForm(form);
+  const body = readForm(form);
   const fault = requestFault(body);
   form.elements.question.setAttribute("aria-invalid", String(Boolean(fault)));
   if (fault) {
@@ -240,8 +235,7 @@ async function submit() {
   }
   const send = form.querySelector("button.main");
   send.disabled = true;
-  if (isTable) await beginTable(body);
-  else await ask(body);
+  await ask(body);
   send.disabled = false;
 }
 
@@ -285,18 +279,11 @@ async function showPlan(body) {
   showWay(form, prices);
 }
 
-const beginTable = (body) =>
-  open(
-    () => fetchJson("/api/tables", { method: "POST", body }).then(({ id }) => id),
-    () => beginTable(body),
-    "table",
-  );
-
-/** Begin a run or a table and show it; `retry` is offered where it could not begin. */
-async function open(begin, retry, view = "run") {
+/** Begin a run and show it; `retry` is offered where it could not begin. */
+async function open(begin, retry) {
   try {
     const name = await begin();
-    history.pushState(null, "", `/?${view}=${encodeURIComponent(name)}`);
+    history.pushState(null, "", `/?run=${encodeURIComponent(name)}`);
     scrollTo(0, 0);
     showAddress({ focus: true });
   } catch (error) {
@@ -351,27 +338,12 @@ const VIEWS = {
     byId("library").querySelector("h1").focus();
     return library.refresh();
   },
-  async watch(name) {
-    showElements(LOADING);
-    const watch = await fetchJson(`/api/watches/${encodeURIComponent(name)}`);
-    showElements(...watchElements(watch));
-  },
-  async table(name) {
-    showElements(LOADING);
-    const view = new TableView(name, tell);
-    const { signal } = following;
-    await view.fetch(signal);
-    showElements(view.root);
-    article = { evidence: view.card, step: () => {}, foot: view.root };
-    return view.follow(signal);
-  },
   ask() {
     showView("ask");
     showRecent(byId("earlier")).catch(() => {});
     form.elements.question.focus();
   },
 };
-const LOADING = element("p", { class: "quiet" }, "Loading");
 
 /** Show elements in place of a view; the first one that can be is focused. */
 function showElements(...elements) {
