@@ -6,11 +6,12 @@ The writers are `text.py`, `markdown.py` and `html_page.py`. What is shown is sa
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from agent.answer.html import element
-from agent.answer.html_page import write_html
+from agent.answer.html_page import write_body, write_html
 from agent.answer.markdown import write_markdown
 from agent.answer.shown import show_answer, show_on_terminal, show_report
 
@@ -98,19 +99,13 @@ def to_check_text(result: CheckResult, *, for_terminal: bool = False) -> str:
     return write_on_terminal(page) if for_terminal else write_text(page, 10_000)
 
 
-def to_check_docx(result: CheckResult, body: bytes | None) -> bytes:
-    """The report with comments. `body`: the file that was checked; none for a journal's."""
-    from agent.answer.docx_comments import write_check_docx
-
-    is_docx = result.report is not None and result.report.form == "docx"
-    return write_check_docx(result, body or b"" if is_docx else b"")
-
-
 def to_docx(answer: Answer) -> bytes:
-    """The answer as a document of Word, the quotes of each sentence as its comment."""
-    from agent.answer.docx_comments import write_answer_docx
+    """The page as a document of Word, without its navigation."""
+    from html4docx import HtmlToDocx
 
-    return write_answer_docx(answer)
+    out = io.BytesIO()
+    HtmlToDocx().parse_html_string(write_body(show_answer(answer))).save(out)
+    return out.getvalue()
 
 
 def to_pdf(answer: Answer, browser: str = "") -> bytes:

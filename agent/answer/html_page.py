@@ -25,22 +25,22 @@ def write_html(page: tree.Shown, *sheets: str, has_hover: bool = False) -> str:
 
     `has_hover`: a mark shows the quotes of its source when it is pointed at.
     """
-    header = element(
-        "header",
-        foreign_element("h1", [page.title]),
-        *map(render_block, page.head),
-        _render_contents(page.sections) if page.has_contents else EMPTY,
-    )
-    main = element("main", *map(_render_section, page.sections))
-    main = _add_quotes(main, page) if has_hover else main
+    contents = _render_contents(page.sections) if page.has_contents else EMPTY
+    body = write_body(page, contents)
+    body = _add_quotes(body, page) if has_hover else body
+    return render_document(page.title, join_markup((_render_skip_link(page), body)), *sheets)
+
+
+def write_body(page: tree.Shown, contents: Markup = EMPTY) -> Markup:
+    """What stands on the page, without what only leads around on it."""
+    title = foreign_element("h1", [page.title])
     foot = (part for section in page.foot for part in _render_content(section, section.id))
-    parts = [
-        _render_skip_link(page),
-        header,
-        main,
+    parts = (
+        element("header", title, *map(render_block, page.head), contents),
+        element("main", *map(_render_section, page.sections)),
         element("footer", *foot) if page.foot else EMPTY,
-    ]
-    return render_document(page.title, join_markup(parts), *sheets)
+    )
+    return join_markup(parts)
 
 
 def _add_quotes(main: Markup, page: tree.Shown) -> Markup:
@@ -105,12 +105,6 @@ def render_block(block: tree.Block) -> Markup:
             return element("ul", *map(_render_item, items), **_role(role))
         case tree.Table():
             return _render_table(block)
-        case tree.Labels(pairs=pairs):
-            rows = (
-                (foreign_element("dt", [name]), foreign_element("dd", [text]))
-                for name, text in pairs
-            )
-            return element("dl", *map(join_markup, rows), class_="labelled")
         case tree.Quotation():
             return _render_quote(block)
         case tree.SourceEntry():
@@ -168,18 +162,10 @@ def _render_table(table: tree.Table) -> Markup:
 
 
 def _render_row(row: Sequence[tree.Parts], *, has_name: bool) -> Markup:
-    """A row. Its name, such as `man_of_the_match`, may be broken after each underscore."""
     cells = [foreign_element("td", parts) for parts in row]
     if has_name:
-        language = language_attributes(tree.plain_text(row[0]))
-        cells[0] = element("th", *map(_break_name, row[0]), scope="row", **language)
+        cells[0] = foreign_element("th", row[0], scope="row")
     return element("tr", *cells)
-
-
-def _break_name(part: tree.Inline) -> str:
-    if isinstance(part, str):
-        return Markup(join_markup([part]).replace("_", "_<wbr>"))
-    return _render_inline(part)
 
 
 def _render_source(source: tree.SourceEntry) -> Markup:

@@ -83,9 +83,6 @@ class _Writer:
             case tree.Table():
                 rows = [list(map(self._join, row)) for row in block.rows]
                 return format_table(list(map(escape_markdown, block.head)), rows)
-            case tree.Labels():
-                pairs = block.pairs
-                return "\n".join(f"- **{label}**: {escape_markdown(text)}" for label, text in pairs)
             case tree.Quotation():
                 return self._quote(block)
             case tree.SourceEntry():

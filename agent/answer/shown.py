@@ -123,7 +123,8 @@ def _list_short_report(report: ReportAnswer) -> Iterator[tree.Block]:
 
 
 def _list_labels(heading: str, pairs: Sequence[tuple[str, str]], id: str) -> tree.PagePart:
-    return tree.PagePart(heading, (tree.Labels(pairs),), id)
+    items = [tree.Item((tree.Text(f"{label}:", "strong"), " ", text)) for label, text in pairs]
+    return tree.PagePart(heading, (tree.Bullets(items, "labelled"),), id)
 
 
 def _lines(text: str, role: str = "") -> Sequence[tree.Block]:
@@ -305,17 +306,6 @@ def _list_timeline(dated: Mapping[str, Sequence[Claim]]) -> Sequence[tree.Block]
         for one in claims
     ]
     return (tree.Bullets(items, "timeline"),) if items else ()
-
-
-def order_claims(answer: Answer) -> Iterator[Claim]:
-    """The claims of an answer in the order in which they are shown."""
-    if (report := answer.report) is None:
-        yield from answer.claims
-        return
-    yield from _leave_conflicts(answer.claims, report)
-    for undated, dated in map(_part_dated, report.sections):
-        yield from (*undated, *(one for claims in dated.values() for one in claims))
-    yield from report.conflicts
 
 
 def _list_links(report: ReportAnswer | None) -> Iterator[tree.Block]:

@@ -38,7 +38,7 @@ STYLES = {
     "bad": "red",
     "figure": QUIET,
 }
-BULLETS = {"warnings": RichText("! ", "yellow"), "lines": RichText("")}
+BULLETS = {"warnings": RichText("! ", "yellow"), "labelled": RichText(""), "lines": RichText("")}
 
 
 def write_text(page: tree.Shown, width: int = WIDTH, *, has_colour: bool = False) -> str:
@@ -94,8 +94,6 @@ def _render(block: tree.Block) -> RenderableType:
             return Group(*_render_items(block.items, BULLETS.get(block.role, RichText("• "))))
         case tree.Table():
             return _render_table(block)
-        case tree.Labels(pairs=pairs):
-            return Group(*(_join((f"{label}: ", text)) for label, text in pairs))
         case tree.Quotation(text=text):
             return _plain(f"“{text}”")
         case tree.SourceEntry():

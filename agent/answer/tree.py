@@ -70,12 +70,6 @@ class Table(NamedTuple):
     role: str = ""
 
 
-class Labels(NamedTuple):
-    """Labels, each with a text."""
-
-    pairs: Sequence[tuple[str, str]]
-
-
 class Quotation(NamedTuple):
     """A passage of a page, where it stands there, and the address that opens the page at it."""
 
@@ -121,9 +115,7 @@ class PagePart(NamedTuple):
     is_lead: bool = False
 
 
-Block: TypeAlias = (
-    "Heading | Prose | Bullets | Table | Labels | Quotation | SourceEntry | Group | Drawing"
-)
+Block: TypeAlias = "Heading | Prose | Bullets | Table | Quotation | SourceEntry | Group | Drawing"
 
 
 class Shown(NamedTuple):

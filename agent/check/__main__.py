@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is 
     from agent.settings import Settings
     from agent.state import CitedReport
 
-FORMATS = ("json", "text", "html", "docx", "sarif")
+FORMATS = ("json", "text", "html")
 FORMS = ("markdown", "html", "docx", "pdf", "wikitext", "bibtex", "json")
 FAIL_ON = "contradicted,unsupported"
 NOTHING_JUDGED, COULD_NOT_RUN = 3, 4  # exit statuses
@@ -27,9 +27,6 @@ Examples:
   python -m agent.check report.md
   python -m agent.check answer.json --format html --out check.html
   python -m agent.check thesis.docx --corpus ~/papers --offline
-  python -m agent.check report.docx --format docx --out commented.docx
-  python -m agent.check report.md --fix > fixed.md
-  python -m agent.check README.md --format sarif --fail-on contradicted > check.sarif
 
 \b
 Exit status: 0 all that could be judged stands; 1 a claim has a verdict of
@@ -68,13 +65,7 @@ def _refuse(error: AgentError) -> int:
 @click.option(
     "--format",
     type=click.Choice(FORMATS),
-    help="How the result looks; docx: the report with comments.  "
-    "[default: text on a terminal, else json]",
-)
-@click.option(
-    "--fix",
-    is_flag=True,
-    help="The report as Markdown, with what does not hold struck; stderr tells each change.",
+    help="How the result looks.  [default: text on a terminal, else json]",
 )
 def command(**options: Any) -> int:
     """Check a REPORT against the pages that it cites; - reads standard input.
@@ -112,7 +103,7 @@ def command(**options: Any) -> int:
         raise
     except AgentError as error:
         return _print_failure(error, options)
-    return _print_result(result, {**options, "body": body})
+    return _print_result(result, options)
 
 
 def _check_options(options: dict[str, Any]) -> None:
@@ -123,10 +114,6 @@ def _check_options(options: dict[str, Any]) -> None:
         raise UsageError(
             f"--fail-on: {unknown[0]!r} is no verdict.", f"Use some of: {', '.join(VERDICTS)}."
         )
-    if options["fix"] and options["format"]:
-        raise UsageError("--fix and --format do not go together.", "Leave one of them out.")
-    if options["format"] == "docx":
-        shell.require_format("docx", options["out"])
     if options["report"] is None and not (options["resume"] or options["replay"]):
         raise UsageError("No report was given.", "Name its file, or - for standard input.")
 
@@ -192,13 +179,9 @@ def _print_estimate(report: CitedReport | None, settings: Settings) -> int:
 
 def _print_result(result: CheckResult, options: dict[str, Any]) -> int:
     """Print the result; returns the exit status."""
-    if options.get("fix") and not result.error:
-        _fix(result, options)
-    else:
-        if options["out"]:
-            written = _format(result, options, is_terminal=False, is_file=True)
-            shell.write_file(options["out"], written)
-        shell.print_text(_format(result, options, is_terminal=sys.stdout.isatty()))
+    if options["out"]:
+        shell.write_file(options["out"], _format(result, options, is_terminal=False))
+    shell.print_text(_format(result, options, is_terminal=sys.stdout.isatty()))
     if result.error:
         click.echo(f"Error: {result.error['message']}\n{result.error['remedy']}", err=True)
         return _status_of(result.error["kind"])
@@ -207,36 +190,15 @@ def _print_result(result: CheckResult, options: dict[str, Any]) -> int:
     return NOTHING_JUDGED if result.ok is None else 0
 
 
-def _format(
-    result: CheckResult, options: dict[str, Any], *, is_terminal: bool, is_file: bool = False
-) -> str | bytes:
-    from agent.answer import check_page, formats, sarif
+def _format(result: CheckResult, options: dict[str, Any], *, is_terminal: bool) -> str:
+    from agent.answer import check_page, formats
 
-    default = "text" if is_terminal else "json"
-    chosen = options["format"] or default
-    if chosen == "docx":
-        if not result.error and (is_file or not options["out"]):
-            return formats.to_check_docx(result, options["body"])
-        chosen = default
+    chosen = options["format"] or ("text" if is_terminal else "json")
     if chosen == "html":
         return check_page.write_check_page(result)
-    if chosen == "sarif":
-        return sarif.to_check_sarif(result)
     if chosen == "text":
         return formats.to_check_text(result, for_terminal=is_terminal)
     return result.model_dump_json(indent=2) + "\n"
-
-
-def _fix(result: CheckResult, options: dict[str, Any]) -> None:
-    """Write the report as Markdown with what does not hold struck; tell what was changed."""
-    from agent.answer.check_fix import fix_report
-
-    fixed = fix_report(result)
-    for change in fixed.changes or ("nothing was changed",):
-        shell.tell(change)
-    if options["out"]:
-        shell.write_file(options["out"], fixed.text)
-    shell.print_text(fixed.text)
 
 
 def _print_failure(error: AgentError, options: dict[str, Any]) -> int:

@@ -13,9 +13,8 @@ from starlette.exceptions import HTTPException
 from agent.answer import Answer, build_error_answer
 from agent.answer.bibliography import read_style
 from agent.answer.check import build_check_result
-from agent.answer.check_fix import fix_report
 from agent.answer.check_page import write_check_page
-from agent.answer.formats import to_check_docx, to_markdown, write_answer
+from agent.answer.formats import to_check_text, to_markdown, write_answer
 from agent.answer.printed import print_html, require_browser
 from agent.answer.shown_check import describe_found, summarize
 from agent.errors import AgentError, JournalError, NotConfigured, UsageError
@@ -64,8 +63,8 @@ def file_response(
 ) -> Response:
     """An answer as a file to download and pass on: it does not tell where its journal lies.
 
-    A check as Markdown is the report with what does not hold struck or marked. Raises
-    NotConfigured where the format cannot be made here, OutputFailed, UsageError for the style.
+    Raises NotConfigured where the format cannot be made here, OutputFailed, UsageError for the
+    style.
     """
     run = answer.run and answer.run.model_copy(update={"journal": None})
     answer = answer.model_copy(update={"run": run})
@@ -88,14 +87,12 @@ def _write_check(answer: Answer, form: FormatName, printer: str) -> str | bytes 
     """A check in a format that shows its report; None for others."""
     check = build_check_result(answer)
     match form:
-        case "markdown":
-            return fix_report(check).text
+        case "text":
+            return to_check_text(check)
         case "html":
             return write_check_page(check)
         case "pdf":
             return print_html(write_check_page(check), printer)
-        case "docx":
-            return to_check_docx(check, None)
     return None
 
 

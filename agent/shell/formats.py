@@ -41,7 +41,7 @@ FORMATS: dict[FormatName, FileFormat] = {
     "markdown": FileFormat(f"text/markdown{UTF_8}", (".md",)),
     "html": FileFormat(f"text/html{UTF_8}", (".html", ".htm")),
     "text": FileFormat(f"text/plain{UTF_8}", (".txt",)),
-    "docx": FileFormat(WORD, (".docx",), ("docx",), is_binary=True),
+    "docx": FileFormat(WORD, (".docx",), ("html4docx",), is_binary=True),
     "pdf": FileFormat("application/pdf", (".pdf",), is_binary=True),
     "bibliography": FileFormat(f"text/plain{UTF_8}", (".txt",), ("citeproc",)),
     "bibtex": FileFormat(f"application/x-bibtex{UTF_8}", (".bib",)),

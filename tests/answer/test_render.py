@@ -81,7 +81,7 @@ class Shown(HTMLParser):
     @property
     def tags(self) -> list[str]:
         """The names of the elements, without those that only break a line."""
-        return [tag for tag, _ in self.elements if tag != "wbr"]
+        return [tag for tag, _ in self.elements]
 
 
 def words(text: str) -> str:

@@ -60,8 +60,8 @@ def test_a_report_has_its_order_and_its_numbers_by_the_run() -> None:
     counts = {"candidates": 6, "analysed": 5, "snippets": 1, "blocked": 1, "failed": 0}
     searches = {"question": TOPIC, "searches": (TOPIC, "2022 final attendance")}
     assert report.methodology.model_dump() == searches | counts
-    assert "**Sources analysed**: 5 of 6 candidates, and 1 search snippet" in report.markdown
-    assert "**Sources blocked**: 1\n" in report.markdown
+    assert "**Sources analysed:** 5 of 6 candidates, and 1 search snippet" in report.markdown
+    assert "**Sources blocked:** 1\n" in report.markdown
     listed = re.findall(r"^- \[(\d+)\] ", report.markdown, re.M)
     marked = set(re.findall(r"\[(\d+)\]", report.markdown))
     assert listed == ["1", "2", "3", "4", "5"] and marked == set(listed)

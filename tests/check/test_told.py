@@ -1,30 +1,24 @@
-"""What a person is told of a check: shares, sources, the page, the DOCX, the fixed report."""
+"""What a person is told of a check: shares, sources, the page."""
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from pathlib import Path
 from typing import Any
 
-import docx
 import pytest
-from markdown_it import MarkdownIt
 
 from agent.answer.check import CheckResult, build_check_result
-from agent.answer.check_fix import fix_report
 from agent.answer.check_page import write_check_page
-from agent.answer.docx_comments import write_check_docx
 from agent.answer.formats import to_check_text
 from agent.check.__main__ import command
 from agent.documents.reports.reader import read_report
-from agent.errors import ReadFailed, UsageError
+from agent.errors import ReadFailed
 from agent.run.check import begin_check
 from agent.search.retractions import Retractions, find_doi
 from agent.settings import Settings
 from tests.support.browser import Browser
-from tests.support.docx_comments import commented
 from tests.support.page_server import PageServer, html, reply
 
 FERRIES = "\n".join(
@@ -230,59 +224,6 @@ def test_sources_are_dead_archived_retracted_or_closed(
     replay = Settings(replay=Path(result.run["journal"]))
     again = build_check_result(begin_check(None, replay).answer())
     assert again.sources == result.sources, "a replay asks nobody"
-
-
-# --- the report with what does not hold -----------------------------------------------------------
-
-
-def test_what_does_not_hold_is_struck_and_told(offline: Settings) -> None:
-    text, changes = fix_report(check(REPORT, offline))
-    page = MarkdownIt("commonmark").enable(["table", "strikethrough"]).render(text)
-    struck = re.findall(r"<s>(.*?)</s>", page)
-    assert [re.sub(r"<.*?>", "", words) for words in struck] == [
-        "The ship carries 150 cars and 360",
-        "passengers [1].",
-        "Ellen carried her first passengers in August 2017 [1].",
-        "Ellen",
-        "23.1 million euros, of which the Union paid 15 million",
-    ]  # fmt: skip
-    assert "[the page says 120; source 1: “The ship carries 120 cars and 360 passengers.”]" in text
-    assert "[the page says 2019; source 1: “Ellen carried her" in text
-    assert "- Basto halved the emissions of its route [2].\n" in text
-    assert "\n| ~~Ellen~~ | ~~23.1" in text and text.count("\n") == REPORT.count("\n")
-    assert [change[:14] for change in changes[:3]] == [
-        "line 3, struck", "line 6, struck", "line 11, struc",
-    ]  # fmt: skip
-    assert changes[3:] == ("left as they are, page not readable: 1",)
-
-
-def test_the_docx_has_a_comment_at_each_claim(offline: Settings) -> None:
-    comments = dict(commented(write_check_docx(check(REPORT, offline))))
-    assert len(comments) == 5
-    wrong = comments["The ship carries 150 cars and 360 passengers [1]."]
-    assert wrong.startswith("✗ contradicted: the page says 120\n“The ship carries 120 cars")
-    assert "https://one.example/a" in wrong
-
-
-def test_the_users_own_docx_is_commented(offline: Settings) -> None:
-    own = docx.Document()
-    own.core_properties.title = "Mine"
-    line = own.add_paragraph("Before. The ship ")
-    line.add_run("carries 150 cars").bold = True
-    line.add_run(" and 360 passengers (https://one.example/a). Behind it.")
-    file = io.BytesIO()
-    own.save(file)
-    report = read_report(file.getvalue(), "mine.docx")
-    result = build_check_result(begin_check(report, offline).answer())
-    data = write_check_docx(result, file.getvalue())
-    [(words, comment)] = commented(data)
-    assert words.startswith("The ship carries 150 cars and 360 passengers")
-    assert "Before" not in words and "Behind" not in words and "says 120" in comment
-    after = docx.Document(io.BytesIO(data))
-    assert after.core_properties.title == "Mine"
-    assert [p.text for p in after.paragraphs] == [p.text for p in own.paragraphs]
-    with pytest.raises(UsageError):
-        write_check_docx(result, b"PK\x03\x04 broken")
 
 
 # --- the page -------------------------------------------------------------------------------------

@@ -219,7 +219,7 @@ def hostile(journal: Path, settings: Settings) -> Trace:
 
 KNOWN = set(
     "html head meta title style body main header section h1 h2 h3 p ul li span a b div table thead "
-    "tbody tr th td dl dt dd wbr blockquote details summary svg line rect text".split()
+    "tbody tr th td blockquote details summary svg line rect text".split()
 )
 
 
