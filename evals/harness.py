@@ -301,7 +301,7 @@ NAMES = tuple(
     "extractive languages xquad slots calibration auto reading conflicts swaps claims "
     "injection obedience planted namesakes links check cited_claims reports_of_others turns "
     "calculations differences reports documents mixed_files page_kinds page_dates credibility "
-    "walls scholar references browser watch tables edits".split()
+    "walls scholar references browser watch tables".split()
 )
 
 

@@ -22,7 +22,6 @@ from agent.answer.report import (
 )
 from agent.answer.schema import (
     Answer,
-    Changes,
     Citation,
     Error,
     Followed,
@@ -53,7 +52,6 @@ from agent.slots.weighing import rate_confidence
 from agent.state import (
     Asked,
     CitedReport,
-    Edited,
     Failed,
     Finding,
     Frozen,
@@ -65,7 +63,6 @@ from agent.state import (
     Research,
     Searched,
     Source,
-    Steered,
     Warned,
 )
 from agent.state.json_data import map_texts
@@ -338,19 +335,9 @@ def _used_services(research: Research) -> dict[str, tuple[str, ...]]:
 
 
 def _complete_run(run: RunInfo, research: Research, addresses: CorpusAddresses) -> RunInfo:
-    """With its services, how its topic was understood, what its user changed and said."""
+    """With its services, and how its topic was understood."""
     follows = run.follows and run.follows.model_copy(update={"understood": research.topic})
-    said = tuple(event.said for event in research.events_of(Steered))
-    changes = [_describe_changes(event, addresses) for event in research.events_of(Edited)]
-    told = {"follows": follows, "said": said, "edits": changes[0] if changes else None}
-    return run.model_copy(update=_used_services(research) | told)
-
-
-def _describe_changes(edited: Edited, addresses: CorpusAddresses) -> Changes:
-    without, add = (
-        tuple(map(addresses.shorten_url, urls)) for urls in (edited.without, edited.add)
-    )
-    return Changes(run=edited.run, without=without, add=add)
+    return run.model_copy(update=_used_services(research) | {"follows": follows})
 
 
 def warm_validators() -> None:

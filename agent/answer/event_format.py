@@ -43,13 +43,6 @@ def describe_event(event: state.Event) -> str:  # noqa: C901 - one case an event
         case state.Started():
             strategy = f" ({event.strategy}: {event.reason})" if event.reason else ""
             return event.topic + strategy
-        case state.Edited():
-            pages = [f"without {url}" for url in event.without] + [
-                f"with {url}" for url in event.add
-            ]
-            return ", ".join(([f"edits {event.run}"] if event.run else []) + pages)
-        case state.Steered():
-            return " | ".join((event.said, *(f"search: {query}" for query in event.queries)))
         case state.Asked():
             return f"{event.task}: {event.model}"
         case state.Planned():
@@ -163,13 +156,7 @@ def _frame_type(event: state.Event) -> FrameType:
     match event:
         case state.Started():
             return "start"
-        case (
-            state.Planned()
-            | state.Understood()
-            | state.Queried()
-            | state.Edited()
-            | state.Steered()
-        ):
+        case state.Planned() | state.Understood() | state.Queried():
             return "plan"
         case state.Searched() | state.Recalled() | state.Failed(what="search"):
             return "search"

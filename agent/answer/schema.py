@@ -115,17 +115,6 @@ class Followed(Frozen):
     understood: str
 
 
-class Changes(Frozen):
-    """What a run changes of the one that it edits, `run`: "" where it edits none.
-
-    `without`: pages that were struck out; `add`: pages that were added.
-    """
-
-    run: str
-    without: tuple[str, ...]
-    add: tuple[str, ...]
-
-
 class RunInfo(Frozen):
     """Which run this was. `journal` is null where no file could be written.
 
@@ -140,12 +129,6 @@ class RunInfo(Frozen):
     started_at: str
     journal: str | None = None
     follows: Followed | None = seldom(None, "only where the run follows another")
-    edits: Changes | None = seldom(
-        None, "only where the run edits another, or pages were struck out or added"
-    )
-    said: tuple[str, ...] = seldom(
-        (), "instructions of the user, in the order in which they took effect"
-    )
 
 
 class Error(Frozen):

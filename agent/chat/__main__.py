@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 EPILOG = """\b
 While it runs:
   :new      the next question follows none
-  :say TEXT, :without URL, :add URL  answer the last question again, changed
   :sources  the quotes of the last answer, with their links
-  a line while an answer is made is an instruction for it
   :quit     ends (so does Ctrl-D); Ctrl-C stops an answer, not the chat
 
 \b

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import select
 import signal
 import sys
-import threading
 from collections import deque
-from collections.abc import Iterator
-from concurrent.futures import wait
-from contextlib import contextmanager, redirect_stdout
+from contextlib import redirect_stdout
 from typing import Any
 
 import click
@@ -20,17 +15,12 @@ from agent.answer import Answer, Citation, build_error_answer, to_json
 from agent.answer.phrases import format_usd, group_by_source
 from agent.errors import AgentError, Stopped
 from agent.outside import spawn
-from agent.run import Run, research
+from agent.run import research
 from agent.run.progress import with_progress_line
 from agent.settings import load_options
 from agent.state.sanitizing import sanitize_for_display
 
-HELP = (
-    ":new begins anew, :sources shows the quotes of the last answer, :say TEXT, :without URL and "
-    ":add URL answer it again, :quit ends."
-)
-EDITS = ("say", "without", "add")  # commands, by the setting that each adds to
-LISTENING = 0.1  # seconds for which a line is waited for before looking whether the run goes on
+HELP = ":new begins anew, :sources shows the quotes of the last answer, :quit ends."
 STOPPING = "Stopping with the best answer so far; once more to leave it."
 
 
@@ -53,21 +43,12 @@ class Conversation:
             self._parent = self._last = None
             click.echo("The next question follows none.", err=True)
         elif line.startswith(":"):
-            self._edit(*line[1:].partition(" ")[::2])
-        else:
-            self._answer(line, follow=self._parent)
-
-    def _edit(self, name: str, text: str) -> None:
-        """Answer the last question again with a change."""
-        if name not in EDITS or not text.strip():
             click.echo(HELP, err=True)
-        elif self._last is None or self._last.run is None or self._last.run.journal is None:
-            click.echo("There is no answer yet.", err=True)
         else:
-            self._answer(self._last.topic, edit=self._last.run.journal, **{name: (text.strip(),)})
+            self._answer(line)
 
-    def _answer(self, question: str, **changes: Any) -> None:
-        answer = self._ask(question, changes)
+    def _answer(self, question: str) -> None:
+        answer = self._ask(question)
         self._keep(answer)
         self._show(answer)
 
@@ -79,14 +60,13 @@ class Conversation:
             shell.print_text(_format_answer(answer))
         click.echo(_describe_end(answer), err=True)
 
-    def _ask(self, question: str, changes: dict[str, Any]) -> Answer:
+    def _ask(self, question: str) -> Answer:
         """Research a question; the answer says why there is none."""
         try:
             with redirect_stdout(sys.stderr):  # libraries may print; the output is for answers
-                settings = load_options({**self._options, "follow": None, **changes})
+                settings = load_options({**self._options, "follow": self._parent})
                 run = spawn(lambda: research(question, settings)).result()
-                stops = shell.interruptible(STOPPING, run.stop, signal.default_int_handler)
-                with stops, _listening(run):
+                with shell.interruptible(STOPPING, run.stop, signal.default_int_handler):
                     deque(with_progress_line(run) if sys.stderr.isatty() else run, maxlen=0)
                 return run.answer()
         except KeyboardInterrupt:
@@ -106,33 +86,6 @@ class Conversation:
             click.echo("There is no answer with sources yet.", err=True)
         else:
             shell.print_text("".join(map(_format_citation, self._last.citations)))
-
-
-@contextmanager
-def _listening(run: Run) -> Iterator[None]:
-    """On a terminal each line that is typed meanwhile is an instruction to the run."""
-    ended = threading.Event()
-    if not sys.stdin.isatty() or not hasattr(select, "poll"):  # Windows cannot wait for lines
-        yield
-        return
-    listener = spawn(lambda: _listen(run, ended))
-    try:
-        yield
-    finally:
-        ended.set()
-        wait([listener])
-
-
-def _listen(run: Run, ended: threading.Event) -> None:
-    while not ended.is_set():
-        if not select.select([sys.stdin], [], [], LISTENING)[0]:
-            continue
-        for line in os.read(sys.stdin.fileno(), 10_000).decode("utf-8", "replace").splitlines():
-            try:
-                run.say(line.removeprefix(":say "))
-                shell.tell(f"It is told: {sanitize_for_display(line)}")
-            except AgentError as error:
-                shell.tell(error.message)
 
 
 def _format_answer(answer: Answer) -> str:

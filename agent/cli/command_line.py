@@ -68,7 +68,7 @@ or before there was anything to answer from.
     metavar="[FILE]",
     help="Print the plan of a report and stop; with a plan's FILE, run that.",
 )
-@shell.options("edit without add say estimate resume retry-failed")
+@shell.options("estimate resume retry-failed")
 @click.option("--replay", metavar="RUN", help="Repeat a run or its journal, going nowhere.")
 @click.option("--since", type=click.DateTime(["%Y-%m-%d"]), help="Only pages from this day on.")
 @click.option(

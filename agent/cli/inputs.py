@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is 
 def read_topic(options: dict[str, Any]) -> str:
     """The topic from the option, the argument or stdin; "" where a journal holds it."""
     topics = [text for text in (options["topic"], options["question"]) if text is not None]
-    if not topics and (options["resume"] or options["replay"] or options["edit"]):
+    if not topics and (options["resume"] or options["replay"]):
         return ""
     if len(topics) != 1:
         fault = "Two questions were given." if topics else "No question was given."
@@ -69,7 +69,7 @@ def read_settings(options: dict[str, Any]) -> Settings:
 _NOT_REPLAYED = (
     "resume plan reader max_citations strategy depth slots slots_schema llm search mcp corpus "
     "max_rounds max_steps max_words verify on_unsupported credibility max_seconds max_usd "
-    "max_tokens max_calls since allow_domain block_domain lang without add say"
+    "max_tokens max_calls since allow_domain block_domain lang"
 ).split()
 
 

@@ -45,7 +45,6 @@ class Language(NamedTuple):
     totals: tuple[tuple[str, re.Pattern[str]], ...]  # what a table is asked; `0` is a number
     contrasts: tuple[tuple[str, re.Pattern[str]], ...]  # words by which two sentences differ
     ratios: tuple[tuple[re.Pattern[str], Decimal], ...]  # a half, a third, twice
-    wishes: dict[str, re.Pattern[str]]  # what an instruction says of a year, and of a site
     turns: dict[str, str]  # patterns, by place: what may turn a sentence that stands beside it
     units: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]  # what is asked, and its dimensions
     drop: tuple[tuple[re.Pattern[str], str], ...]  # what only asks, and what stands for it
@@ -68,9 +67,9 @@ def load_language(tag: str) -> Language:
     table = tomllib.loads(file.read_text("utf-8"))
     spaced = "script" not in table or tag == "ar"
     stop = table["stop"].split()
-    asks, holds, extremes, totals, contrasts, wishes = (
+    asks, holds, extremes, totals, contrasts = (
         [(kind, _pattern(words, spaced)) for kind, words in _entries(table.get(name, ""), ":")]
-        for name in ("asks", "holds", "extremes", "totals", "contrasts", "wishes")
+        for name in ("asks", "holds", "extremes", "totals", "contrasts")
     )
     turns, before = _entries(table["turns"], ":"), "|".join(table.get("articles", "").split())
     units, drop, ratios = (
@@ -90,7 +89,6 @@ def load_language(tag: str) -> Language:
         tuple(totals),
         tuple(contrasts),
         tuple((words, Decimal(value)) for words, value in ratios),
-        dict(wishes),
         {place: _bound_words(rf"(?:{before})?(?:{words})", spaced) for place, words in turns},
         tuple((words, tuple(dimensions.split())) for words, dimensions in units),
         tuple((words, f" {rest} ") for words, rest in drop),

@@ -16,7 +16,7 @@ from mcp import types
 from mcp.server import Server
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from agent import __version__
 from agent.answer import Answer, answer_schema, to_json
@@ -33,10 +33,8 @@ from agent.mcp_server.pages import (
     ReadText,
     SearchCall,
 )
-from agent.outside.recording import LONGEST_SAID
 from agent.run.audit import audit_answer
 from agent.run.journal_evidence import read_evidence
-from agent.run.library import RUN_NAME_PATTERN
 from agent.run.plan import PlanOffer
 from agent.serving.documents import StoredDocument
 from agent.serving.guard import AccessGuard
@@ -91,26 +89,7 @@ ADD_DESCRIPTION = (
 )
 DELETE_DESCRIPTION = "Delete a file that was added."
 SPEND_NOTHING = ("audit", "read", "find_quote", "delete_document")
-CLOSED = ("audit", "add_document", "delete_document", "say")  # they ask nobody outside
-SAY_DESCRIPTION = (
-    "Give a run of `research` that goes on an instruction: only sources after 2023, leave out the "
-    "history, also look at Norway. It changes what is planned next. The run's id stands in the "
-    "first progress of `research`."
-)
-
-
-class SayCall(Frozen):
-    """An instruction to a run."""
-
-    run: str = Field(pattern=f"^{RUN_NAME_PATTERN}$", description="the id of a run that goes on")
-    text: str = Field(max_length=LONGEST_SAID)
-
-
-class Heard(Frozen):
-    """An instruction that the run takes at its next step."""
-
-    run: str
-    said: str
+CLOSED = ("audit", "add_document", "delete_document")  # they ask nobody outside
 
 
 class AuditCall(Frozen):
@@ -153,7 +132,6 @@ class Tools:
             "search": PlainTool(SEARCH_DESCRIPTION, SearchCall, FoundPages, pages.search),
             "read": PlainTool(READ_DESCRIPTION, ReadCall, ReadText, pages.read),
             "find_quote": PlainTool(QUOTE_DESCRIPTION, QuoteCall, QuotePlaces, pages.find_quote),
-            "say": PlainTool(SAY_DESCRIPTION, SayCall, Heard, self._say),
             "add_document": PlainTool(ADD_DESCRIPTION, AddCall, StoredDocument, add),
             "delete_document": PlainTool(DELETE_DESCRIPTION, DeleteCall, Deleted, delete),
         }
@@ -198,7 +176,7 @@ class Tools:
                 input_schema=_input_schema(given),
                 output_schema=result,
                 annotations=types.ToolAnnotations(
-                    read_only_hint=not name.endswith("_document") and name != "say",
+                    read_only_hint=not name.endswith("_document"),
                     destructive_hint=name == "delete_document",
                     idempotent_hint=name in SPEND_NOTHING,
                     open_world_hint=name not in CLOSED,
@@ -267,14 +245,6 @@ class Tools:
                         await ctx.session.report_progress(frame.n, None, message)
         assert live.answer is not None  # its last frame has come
         return live.answer
-
-    def _say(self, said: SayCall) -> Heard:
-        """Give a run that goes on an instruction. Raises UsageError, JournalError."""
-        live = self._runs.find(said.run)
-        if live is None:
-            raise UsageError("There is no run of this id.", "Give the one that `research` told.")
-        live.say(said.text)
-        return Heard(run=said.run, said=said.text)
 
     def _audit(self, call: AuditCall) -> AuditResult:
         """Audit an answer against its journal in the folder of journals.

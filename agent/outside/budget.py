@@ -30,8 +30,7 @@ class CallUsage(Frozen):
     """Usage of outside calls. Tokens and `usd` are of models, and of searches that cost money.
 
     `usd` is None if a price is not known. `mended`: replies of models in another shape than was
-    asked for, which were read as they are meant. `reused`: calls that the run that is edited had
-    made; they cost nothing, and none of the other figures has them.
+    asked for, which were read as they are meant.
     """
 
     llm_calls: int = 0
@@ -41,7 +40,6 @@ class CallUsage(Frozen):
     searches: int = 0
     pages: int = 0
     mended: int = Field(default=0, exclude_if=lambda n: not n)
-    reused: int = Field(default=0, exclude_if=lambda n: not n)
     by_model: dict[str, ModelUsage] = {}
 
 
@@ -205,7 +203,7 @@ def usage_of(call: Json) -> CallUsage:
     older versions do not tell what each model was paid for.
     """
     if is_of_parent(call):
-        return CallUsage(reused=bool(call.get("taken")))
+        return CallUsage()
     if call["call"] == "read":
         return CallUsage(pages="response" in call)
     result: Json = call.get("response") or call["error"]

@@ -10,7 +10,6 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from typing import (
-    TYPE_CHECKING,
     Any,
     ClassVar,
     Generic,
@@ -36,9 +35,6 @@ from agent.state import (
     Source,
 )
 from agent.state.values import MAX_TOKENS
-
-if TYPE_CHECKING:
-    from agent.outside.steering import Steering
 
 TaskKind = Literal["plan", "read", "write", "judge"]
 #: How much a model thinks before it replies; "": as much as its service has it by default.
@@ -114,7 +110,6 @@ class Task(Frozen, Generic[AnswerT]):
     _answer_type: ClassVar[type[Frozen]]
 
     topic: str
-    said: tuple[str, ...] = ()  # what the user said that the answer is to heed
     today: str = ""  # the day on which the run began, as YYYY-MM-DD; empty: not told
     slots: tuple[Slot, ...] = ()
     evidence: tuple[Excerpt, ...] = ()
@@ -254,5 +249,4 @@ class Outside(NamedTuple):
     warm: Callable[[], None]  # imports and connects ahead of the first call
     close: Callable[[], None]
     warnings: Callable[[], tuple[str, ...]]  # for the user, about sources that were not used
-    steering: Steering  # takes what the user says while it goes on
     parent: Parent | None = None  # None: the run follows no other

@@ -16,7 +16,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
 from contextlib import ExitStack, suppress
 from io import TextIOWrapper
@@ -26,7 +26,7 @@ from typing import Any, Literal
 from agent.errors import JournalBusy, JournalError
 from agent.outside.file_lock import Release, lock_file
 from agent.outside.input_file import require_regular
-from agent.outside.recording import VERSION, Recording, is_of_parent, read_journal
+from agent.outside.recording import VERSION, is_of_parent, read_journal
 from agent.state.json_data import Json
 
 
@@ -54,8 +54,6 @@ class Journal:
         self.start_times: dict[str, float] = {}  # by key, in `elapsed_seconds`
         self.lock = threading.Lock()
         self._held_calls: Mapping[str, Json] = calls or {}
-        self._base: Recording | None = None  # of the run that this one edits
-        self._said: dict[int, tuple[str, ...]] = {}  # by boundary, as the file has it
         self._zero = time.monotonic() - elapsed
         self._ended_keys: set[str] = set()
         self.is_closed = False
@@ -106,7 +104,6 @@ class Journal:
         elapsed = recording.ended_at
         recording.forget("failed" if retry_failed else "refused")
         journal = cls(recording.header, recording.calls, elapsed)
-        journal._said = recording.said
         journal._take_file(path, file, release)
         if not recording.end:
             journal._write_line(journal.header, sync=True)
@@ -120,7 +117,6 @@ class Journal:
         recording = read_journal(path)
         recording.forget("late")
         journal = cls(recording.header, recording.calls, recording.ended_at)
-        journal._said = recording.said
         journal.is_replay = True
         journal.halt_reason = recording.halt
         return journal
@@ -147,36 +143,9 @@ class Journal:
         """Seconds that the run has taken, to the millisecond, earlier parts of it included."""
         return round(time.monotonic() - self._zero, 3)
 
-    def take_from(self, base: Recording | None) -> None:
-        """Let the journal of the run that this one edits answer the calls that both make.
-
-        Each is copied into this one, so that it stands alone.
-        """
-        self._base = base
-
     def find_call(self, key: str) -> Json | None:
-        """The line of a call that an earlier part of the run made, or the run that is edited."""
-        if (line := self._held_calls.get(key)) or self._base is None:
-            return line
-        if (line := self._base.calls.get(key)) is None:
-            return None
-        run = str(self._base.header.get("run"))
-        return {name: line[name] for name in line if name != "late"} | {"taken": run}
-
-    def take_said(self, boundary: int, waiting: Sequence[str]) -> tuple[str, ...]:
-        """What the user said that takes effect at a boundary: as recorded, else what waits.
-
-        A resumed run that still repeats what it did before takes nothing new.
-        """
-        if boundary in self._said:
-            return self._said[boundary]
-        repeats = self.recalled_count == len(self.calls) < len(self._held_calls)
-        earlier = self._base.said.get(boundary, ()) if self._base else ()
-        taken = earlier if self.is_replay or repeats else (*earlier, *waiting)
-        if taken:
-            with self.lock:
-                self._write_line({"say": list(taken), "boundary": boundary}, sync=True)
-        return tuple(taken)
+        """The line of a call that an earlier part of the run made."""
+        return self._held_calls.get(key)
 
     def has_ended_in_time(self, key: str) -> bool:
         """Whether a call ended before gathering did."""

@@ -34,8 +34,6 @@ class CallKind(Generic[Req, Res]):
     on_end: Callable[[Req], None] = lambda _: None  # after it went outside and was recorded
     on_recall: Callable[[Res], None] = lambda _: None  # gets each response from the journal
     prepare: Callable[[Req], Req] = lambda request: request  # before it is made in any way
-    refuse: Callable[[Req], OutsideError | None] = lambda _: None  # why it is not made at all
-    narrow: Callable[[Res], Res | OutsideError] = lambda response: response  # what is handed on
 
 
 class Flight(NamedTuple):
@@ -65,12 +63,7 @@ class RecordedCall(Generic[Req, Res]):
 
     def start(self, request: Req) -> Future[Res]:
         """Make the call without waiting. Equal requests share one result, as it is recorded."""
-        request = self._kind.prepare(request)
-        if (refusal := self._kind.refuse(request)) is None:
-            return self._start(request)
-        refused = Future[Res]()
-        refused.set_exception(refusal)
-        return refused
+        return self._start(self._kind.prepare(request))
 
     def _start(self, request: Req) -> Future[Res]:
         flight = self._flight_of(request)
@@ -117,28 +110,19 @@ class RecordedCall(Generic[Req, Res]):
         request = self._kind.prepare(request)
         key = self._flight_of(request).key
         has_ended = self._journal.find_call(key) or self._journal.has_ended_in_time(key)
-        if not has_ended or self._kind.refuse(request):
+        if not has_ended:
             return None
         future = self._start(request)
         if not future.done() or future.exception():
             return None
-        outcome = self._kind.narrow(future.result())
-        return None if isinstance(outcome, OutsideError) else outcome
+        return future.result()
 
     def collect(self, requests: Sequence[Req]) -> Iterator[Res | OutsideError]:
         """Outcomes in the order of the requests. Raises Halt."""
         return self._outcomes(requests)
 
     def _outcomes(self, requests: Sequence[Req]) -> Iterator[Res | OutsideError]:
-        prepared = list(map(self._kind.prepare, requests))
-        refusals = list(map(self._kind.refuse, prepared))
-        pairs = zip(prepared, refusals, strict=True)
-        outcomes = self._made_outcomes([request for request, refusal in pairs if not refusal])
-        for refusal in refusals:
-            outcome = refusal or next(outcomes)
-            yield outcome if isinstance(outcome, OutsideError) else self._kind.narrow(outcome)
-
-    def _made_outcomes(self, requests: Sequence[Req]) -> Iterator[Res | OutsideError]:
+        requests = list(map(self._kind.prepare, requests))
         try:
             yield from self._collect(requests)
         except Halt as halt:
@@ -255,7 +239,7 @@ class RecordedCall(Generic[Req, Res]):
         else:
             self._slowest_recalled = max(self._slowest_recalled, recorded.seconds)
             # no more of the line than was validated: others compute with it
-            kept = {"began", "seconds", "late", "taken"}
+            kept = {"began", "seconds", "late"}
             timing = recorded.model_dump(include=kept, exclude_unset=True)
             self._end(flight, outcome, result | timing, write=False)
         return True

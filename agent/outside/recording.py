@@ -37,7 +37,6 @@ from agent.state.values import MAX_TOKENS
 VERSION = 1  # of the format
 MAX_CALLS = 500_000  # in one file; the index of so many takes 200 MB
 MAX_EARLIER = 3  # questions that a run which follows others is told of
-MAX_SAID, LONGEST_SAID = 20, 500  # instructions of the user to a run; characters of one
 _Seconds = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
 
 
@@ -58,18 +57,6 @@ class ParentRun(_Line):
     earlier: list[EarlierAnswer] = Field(min_length=1, max_length=MAX_EARLIER)
 
 
-class EditedRun(_Line):
-    """The run of which a run is an edited one: its name, where its journal lay, its day.
-
-    `queries`: what it searched for, where the new one plans its searches anew.
-    """
-
-    run: str
-    journal: str = ""  # an absolute path
-    day: str = Field(default="", pattern=r"^([0-9]{4}-[0-9]{2}-[0-9]{2})?$")
-    queries: list[str] = Field(default_factory=list)
-
-
 class JournalHeader(_Line):
     """The first line: the version of the format, and the run. A journal of a judge has no run."""
 
@@ -85,12 +72,6 @@ class JournalHeader(_Line):
     warnings: list[str] = Field(default_factory=list)  # about sources that were not used
     settings: dict[str, Any] = Field(default_factory=dict)
     parent: ParentRun | None = None
-    edit: EditedRun | None = None
-
-
-def edited_of(header: Json) -> EditedRun | None:
-    """The run that a run edits, from the header of its journal; None if it edits none."""
-    return EditedRun.model_validate(header["edit"]) if header.get("edit") else None
 
 
 def parent_of(header: Json) -> ParentRun | None:
@@ -109,14 +90,6 @@ class CallLine(_Line):
     late: bool = False
     response: Any = None
     error: Any = None
-    taken: str = ""  # the run that made it, where this one is an edit of that
-
-
-class SaidLine(_Line):
-    """What the user said took effect at this boundary of the run."""
-
-    say: list[Annotated[str, Field(max_length=LONGEST_SAID)]] = Field(max_length=MAX_SAID)
-    boundary: int = Field(ge=0)
 
 
 class HaltLine(_Line):
@@ -174,8 +147,8 @@ class LineSpan(NamedTuple):
 
 
 def is_of_parent(line: Json) -> bool:
-    """Whether a call's line is a copy of what an earlier run did: it cost nothing."""
-    return "run" in line.get("request", {}) or bool(line.get("taken"))
+    """Whether a call asked the journal of an earlier run: it cost nothing."""
+    return "run" in line.get("request", {})
 
 
 class CallIndex(Mapping[str, Json]):
@@ -214,7 +187,6 @@ class Recording(NamedTuple):
     halt: str  # why gathering last ended early; empty: it did not, or the run has gone on since
     resumed_after_halt: bool  # gathering ended early once, and the run went on
     end: int  # where the last complete line ends, in bytes
-    said: dict[int, tuple[str, ...]]  # what the user said, by the boundary where it took effect
 
     @property
     def ended_at(self) -> float:
@@ -275,7 +247,6 @@ def _translate_faults(path: Path) -> Iterator[None]:
 def _parse_lines(file: BinaryIO, default_header: Json | None, path: Path) -> Recording:
     """Parse line by line, so that at most one line is in memory."""
     spans: dict[str, LineSpan] = {}
-    said: dict[int, tuple[str, ...]] = {}
     header: Json | None = None
     halt, resumed, end = "", False, 0
     for n, raw in enumerate(read_lines(file), 1):
@@ -287,16 +258,14 @@ def _parse_lines(file: BinaryIO, default_header: Json | None, path: Path) -> Rec
             spans[line.key] = _span_of(line, end, len(raw))
             if len(spans) > MAX_CALLS:
                 raise _line_error(path, n, f"it has more than {MAX_CALLS:,} calls")
-        elif isinstance(line, SaidLine):
-            said[line.boundary] = tuple(line.say)
-        elif not (halt := line.halt):  # the run went on: its late calls count from now on
+        elif line and not (halt := line.halt):  # the run went on: its late calls count from now on
             resumed = True
             spans = {key: span._replace(late=False) for key, span in spans.items()}
         end += len(raw)
     header = default_header if header is None else header
     if header is None:
         raise _line_error(path, 1, "it is empty")
-    return Recording(header, CallIndex(file.fileno(), spans), halt, resumed, end, said)
+    return Recording(header, CallIndex(file.fileno(), spans), halt, resumed, end)
 
 
 def _parse_header(raw: bytes, path: Path) -> Json:
@@ -317,12 +286,15 @@ def _is_newer(header: object) -> bool:
     return type(version) is int and version > VERSION
 
 
-def _parse_line(raw: bytes, path: Path, n: int) -> CallLine | SaidLine | HaltLine:
-    """Any other line, valid. Raises JournalError that names it."""
+def _parse_line(raw: bytes, path: Path, n: int) -> CallLine | HaltLine | None:
+    """Any other line, valid; None for one that older versions wrote and this one does not read.
+
+    Raises JournalError that names it.
+    """
     try:
         line = parse_json(raw)
         if isinstance(line, dict) and "say" in line:
-            return SaidLine.model_validate(line)
+            return None
         is_halt = isinstance(line, dict) and "halt" in line
         return (HaltLine if is_halt else CallLine).model_validate(line)
     except ValueError as error:

@@ -23,7 +23,6 @@ from agent.outside.recording import (
     read_header,
     read_journal,
 )
-from agent.run.edit import Edit, edit_run, open_edited
 from agent.run.end_webhook import check_run_webhook
 from agent.run.follow import describe_parent, find_chain
 from agent.run.loop import Run
@@ -86,11 +85,8 @@ def research(
         settings = _restore_settings(topic, settings, header)
         _require_same_parent(settings, header)
     else:
-        edit = Edit(topic, settings, {})
-        if settings.edit:
-            edit = edit_run(topic, settings, journal_path(settings, settings.edit))
-        header = _make_header(path, clean_topic(edit.topic), edit.settings) | edit.header
-        settings = edit.settings.model_copy(update={"strategy": header["settings"]["strategy"]})
+        header = _make_header(path, clean_topic(topic), settings)
+        settings = settings.model_copy(update={"strategy": header["settings"]["strategy"]})
     settings = settings.model_copy(update={"search": _who_is_asked(settings, header)})
     slots = requested_slots(settings)
     check_run_webhook(settings)
@@ -108,7 +104,6 @@ def research(
         journal = Journal.resume(path, header, retry_failed=settings.retry_failed)
     else:
         journal = Journal.begin(path, header)
-    journal.take_from(open_edited(header, path.parent))
     parts = make_parts(settings, journal, models, sources, rate_limiter)
     return Run(parts, slots, data_model)
 
@@ -128,13 +123,11 @@ def _take_data_model(overrides: dict[str, Any]) -> type[BaseModel] | None:
 
 
 def _require_same_parent(settings: Settings, header: Json) -> None:
-    """Raises UsageError where a run that goes on is to follow or edit another than before."""
-    for name, field in (("follow", "parent"), ("edit", "edit")):
-        told = getattr(settings, name)
-        named = journal_path(settings, told) if told else None
-        if named and has_header(named) and get_path(header, field, "run") != read_header(named).run:
-            fault = f"The run that goes on does not {name} {told}."
-            raise UsageError(fault, f"Leave out --{name}, or give this run another name.")
+    """Raises UsageError where a run that goes on is to follow another than before."""
+    named = journal_path(settings, settings.follow) if settings.follow else None
+    if named and has_header(named) and get_path(header, "parent", "run") != read_header(named).run:
+        fault = f"The run that goes on does not follow {settings.follow}."
+        raise UsageError(fault, "Leave out --follow, or give this run another name.")
 
 
 def _add_parent(sources: Sources, header: Json, path: Path, settings: Settings) -> Sources:
@@ -168,10 +161,9 @@ def _deduct_seconds(settings: Settings, seconds: float) -> Settings:
 
 def _replay(topic: str, settings: Settings, data_model: type[BaseModel] | None) -> Run:
     """A run that its journal alone answers, which is named by its path or as a run."""
-    for name in ("follow", "edit"):
-        if getattr(settings, name):
-            fault = f"--replay and --{name} were both given."
-            raise UsageError(fault, "A replay needs no other run.")
+    if settings.follow:
+        fault = "--replay and --follow were both given."
+        raise UsageError(fault, "A replay needs no other run.")
     path = Path(settings.replay or "")
     path = path if os.path.isfile(path) else journal_path(settings, str(path))  # noqa: PTH113
     settings = settings.model_copy(update={"replay": path})
@@ -243,7 +235,10 @@ def _restore_settings(topic: str, settings: Settings, header: Json) -> Settings:
     try:
         recorded = JournalHeader.model_validate(header)
         recorded_topic = clean_topic(recorded.topic)
-        original = Settings.model_validate(recorded.settings)
+        shape = {
+            name: recorded.settings[name] for name in SHAPING_FIELDS & recorded.settings.keys()
+        }
+        original = Settings.model_validate(shape)  # a setting that is gone shapes nothing
         slots = requested_slots(original)
     except (ValueError, TypeError, UsageError):
         fault = "The journal's first line is not that of a run: its settings cannot be used."

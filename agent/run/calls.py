@@ -17,8 +17,7 @@ from agent.outside.journal import Journal, call_key
 from agent.outside.query_guard import QueryGuard
 from agent.outside.rate_limits import RateLimiter
 from agent.outside.recorded_call import CallKind, RecordedCall
-from agent.outside.recording import edited_of, parent_of
-from agent.outside.steering import Steering
+from agent.outside.recording import parent_of
 from agent.run.costs import (
     PROMPT_FRAME_TOKENS,
     REPLY_TOKENS,
@@ -66,13 +65,12 @@ def compose_calls(
     orders = order_models(settings, models)
     budget = _make_budget(settings, journal, orders)
     sources.limit_spending(budget)
-    steering = Steering(journal)
     waited = rate_limiter.seconds_waited
-    recorder = CallRecorder(journal, budget, settings.patience, waited, steering)
+    recorder = CallRecorder(journal, budget, settings.patience, waited)
     chain = _make_chain(settings, models, orders, budget, rate_limiter)
     guard = QueryGuard(secrets_of(settings), str(journal.header["topic"]))
     warm_up = spawn(chain.warm)
-    prepare = _preparation(settings, journal, steering, guard)
+    prepare = _preparation(settings, journal, guard)
     ask = recorder.record_ask(chain, chain, orders, prepare)
 
     def search(query: str) -> SearchResults:
@@ -99,28 +97,23 @@ def compose_calls(
         warm,
         close,
         sources.warnings,
-        steering,
         _record_parent(recorder, sources, journal),
     )
 
 
 def _preparation(
-    settings: Settings, journal: Journal, steering: Steering, guard: QueryGuard
+    settings: Settings, journal: Journal, guard: QueryGuard
 ) -> Callable[[Task[Any]], Task[Any]]:
-    """What tells each task the day on which its run began, what the user said, how much to think.
+    """What gives each task the day on which its run began, and how much to think.
 
     So a resumed or replayed run asks the same. The query guard sees each task before it is asked.
-    A run that edits another has the day of that, so that it asks the same. A judge is told no more
-    than the claims: what the user wants makes none truer.
     """
-    edited = edited_of(journal.header)
-    today = edited.day if edited else str(journal.header["at"])[:10]
+    today = str(journal.header["at"])[:10]
 
     def prepare(task: Task[Any]) -> Task[Any]:
         guard.watch(task)
-        said = () if task.kind == "judge" else steering.said
-        told = {"today": today, "thinking": choose_thinking(task, settings), "said": said}
-        return task.model_copy(update=told)
+        given = {"today": today, "thinking": choose_thinking(task, settings)}
+        return task.model_copy(update=given)
 
     return prepare
 
@@ -235,7 +228,6 @@ class CallRecorder(NamedTuple):
     budget: Budget
     patience: float  # seconds, as in WaitLimits
     rate_limit_wait: Callable[[], float]  # seconds for which this run's calls have waited so far
-    steering: Steering
 
     def record_ask(
         self,
@@ -274,9 +266,6 @@ class CallRecorder(NamedTuple):
     ) -> RecordedCall[str, ResponseT]:
         """Recorded searches, or reads of pages. `timeout` is in seconds.
 
-        Pages that the user does not want are left out, and not even read. The journal has all that
-        searches found: a run that edits this one may want another thing.
-
         `run`: an earlier run, whose journal is asked: no outside call, it costs time alone. In the
         journal it is another call than that of the same query or page outside.
         """
@@ -294,8 +283,6 @@ class CallRecorder(NamedTuple):
             permit=lambda _: permit(),
             check_time=lambda _: self.budget.check_time(),
             on_recall=on_recall,
-            refuse=(lambda _: None) if is_search else self.steering.refuse,
-            narrow=self.steering.narrow,
         )
         limits = WaitLimits(timeout, self.patience, self.rate_limit_wait)
         return RecordedCall(self.journal, kind, limits)

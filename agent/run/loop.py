@@ -8,10 +8,8 @@ from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Self
 
-from agent.errors import AgentError, Halt, JournalDamaged, Stopped, UsageError
+from agent.errors import AgentError, Halt, JournalDamaged, Stopped
 from agent.outside.budget import CallUsage, sum_usage
-from agent.outside.recording import MAX_SAID
-from agent.outside.steering import clean_said
 from agent.outside.threads import spawn
 from agent.run.parts import RunParts
 from agent.run.request import clean_topic
@@ -42,7 +40,7 @@ class Run:
         """`data_model`: the class of the answer's data; None: it is plain."""
         self._start_time = time.monotonic()
         self._settings, self._journal, self._outside = parts[:3]
-        self._strategy, self._steer, self._span_sender = parts[3:]
+        self._strategy, self._span_sender = parts[3:]
         self._data_model = data_model
         self._thread: int | None = None  # that runs it
         self._starting = threading.Lock()
@@ -91,21 +89,16 @@ class Run:
         research, strategy = self.research, self._strategy
         reason = str(self._journal.header.get("reason", ""))
         spawn(self._warm)
-        started = Started(
+        yield Started(
             topic=research.topic, strategy=strategy.name, reason=reason, slots=research.slots
         )
-        yield started
         yield from self._new_warnings()
         try:
-            yield from self._steer(started, research)
-            for event in strategy(research):
-                yield event
-                yield from self._steer(event, research)
+            yield from strategy(research)
         except Halt as halt:
             if not research.is_halted:
                 yield Halted(reason=halt.message)
             yield from strategy.finish(research)
-        yield from self._steer.end(research)
         yield from self._new_warnings()
 
     def _new_warnings(self) -> Iterator[Event]:
@@ -201,13 +194,6 @@ class Run:
         """Gather no more: the run ends within one outside call, with the best answer so far."""
         self._journal.stop.set()
 
-    def say(self, text: str) -> None:
-        """Give an instruction for what is planned next. Any thread may call this.
-
-        Raises UsageError where it is blank, too long or one too many, JournalError after the end.
-        """
-        self._outside.steering.say(text)
-
     def call_usage(self) -> CallUsage:
         """What the finished calls used so far. Any thread may call this."""
         return sum_usage(self._journal.calls)
@@ -244,17 +230,16 @@ class Run:
             self._span_warnings = self._span_sender.send(self._journal, self._seconds(), kind)
 
 
-# --- a run that threads may stop, or tell something, before it has begun -------------------------
+# --- a run that threads may stop before it has begun ----------------------------------------------
 
 
 class LateRun:
-    """What is said to a run that has not begun is kept for it. Any thread may call this."""
+    """A run that may be stopped before it has begun. Any thread may call this."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._run: Run | None = None
         self._is_stopped = False
-        self._said: list[str] = []
 
     @property
     def run(self) -> Run | None:
@@ -263,11 +248,9 @@ class LateRun:
             return self._run
 
     def begin(self, run: Run) -> None:
-        """Take the run, and tell it what was said so far."""
+        """Take the run; one that was stopped before it began does not gather."""
         with self._lock:
             self._run = run
-            for text in self._said:
-                run.say(text)
             if self._is_stopped:
                 run.stop()
 
@@ -277,16 +260,3 @@ class LateRun:
             self._is_stopped = True
             if self._run:
                 self._run.stop()
-
-    def say(self, text: str) -> None:
-        """Give an instruction for what is planned next; a run that has not begun begins with it.
-
-        Raises UsageError and JournalError as `Run.say`.
-        """
-        with self._lock:
-            if self._run:
-                self._run.say(text)
-            elif len(self._said) < MAX_SAID:
-                self._said.append(clean_said(text))
-            else:
-                raise UsageError("The run takes no more before it begins.", "Say it later.")

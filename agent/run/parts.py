@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from agent.answer.addresses import CorpusAddresses
 from agent.llm import Model
 from agent.outside import Outside
 from agent.outside.journal import Journal
 from agent.outside.rate_limits import RateLimiter
-from agent.outside.recording import edited_of
 from agent.run.calls import compose_calls
 from agent.run.sources import Sources
 from agent.settings import Settings
-from agent.state import Edited
-from agent.steps.steer import Steer
 from agent.strategies import Strategy
 from agent.strategies.registry import build_strategy
 
@@ -30,7 +26,6 @@ class RunParts(NamedTuple):
     journal: Journal
     outside: Outside
     strategy: Strategy
-    steer: Steer
     span_sender: SpanSender | None
 
 
@@ -47,24 +42,7 @@ def make_parts(
     """
     outside = compose_calls(settings, journal, models, sources, rate_limiter)
     strategy = build_strategy(outside, settings)
-    steer = _make_steer(settings, journal, outside)
-    return RunParts(settings, journal, outside, strategy, steer, _make_span_sender(settings))
-
-
-def _make_steer(settings: Settings, journal: Journal, outside: Outside) -> Steer:
-    """What heeds the user; pages of a corpus are named as answers name them."""
-    edit, corpus = edited_of(journal.header), CorpusAddresses(str(journal.header.get("corpus", "")))
-    without, add = (
-        tuple(map(corpus.expand_url, urls)) for urls in (settings.without, settings.add)
-    )
-    edited = Edited(run=edit.run if edit else "", without=without, add=add)
-    ask, fallback, read, steering = (
-        outside.ask,
-        outside.fallback,
-        outside.read,
-        outside.steering,
-    )
-    return Steer(ask, fallback, read, steering, edited, settings.say, settings.lang)
+    return RunParts(settings, journal, outside, strategy, _make_span_sender(settings))
 
 
 def _make_span_sender(settings: Settings) -> SpanSender | None:

@@ -24,7 +24,6 @@ from agent.answer.phrases import STANDING_LABELS, VERDICT_LABELS
 from agent.answer.shown import LONG_PARAGRAPH
 from agent.answer.shown_check import STATUSES, VERDICTS
 from agent.errors import AgentError, Busy
-from agent.outside.recording import LONGEST_SAID
 from agent.run.export import write_export
 from agent.run.library import NO_SUCH_RUN, RUN_NAME_PATTERN, NewTitleAndTags, write_labels
 from agent.run.models import make_models
@@ -47,7 +46,6 @@ from agent.server.openapi import (
     NOTHING_MORE,
     REFUSALS,
     RUN_REFUSALS,
-    SAY_REFUSALS,
     STREAM,
 )
 from agent.server.stream import EventStream, wait_for_end, work_while_connected
@@ -281,15 +279,6 @@ def _add_run_routes(app: FastAPI, backend: Backend) -> None:
         """Stop a run: it ends within one outside call, with the best answer so far."""
         live = await backend.find(name)
         await run_in_threadpool(backend.runs.cancel, live)
-        return live.summary
-
-    @app.post("/api/runs/{name}/say", status_code=202, responses=SAY_REFUSALS)
-    async def say(name: RunName, said: body.SayRequest) -> RunSummary:
-        """Give a run that goes on an instruction: it changes what is planned next."""
-        live = await backend.find(name)
-        if len(said.text) > LONGEST_SAID:
-            raise HTTPException(413, f"An instruction may have {LONGEST_SAID} characters.")
-        live.say(said.text)
         return live.summary
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from pydantic import ConfigDict, Field, create_model
+from pydantic import Field, create_model
 
 from agent.answer import Answer, SlotAnswer, Usage
 from agent.answer.event_format import FrameType
@@ -22,14 +22,6 @@ else:
         report=(str, ...),
         question=(str, ...),
     )
-
-
-class SayRequest(Frozen):
-    """What is to change of a run that goes on: `only sources after 2023`."""
-
-    model_config = ConfigDict(defer_build=False)  # FastAPI cannot wrap a model that is not built
-
-    text: str = Field(description="at most 500 characters")
 
 
 class StreamFrame(Frozen):

@@ -29,12 +29,6 @@ RUN_REFUSALS: Responses = {
     409: {"model": body.Fault, "description": "No answer yet, or a damaged journal"},
     422: REFUSALS[422],
 }
-#: Refusals of an instruction to a run.
-SAY_REFUSALS: Responses = {
-    **RUN_REFUSALS,
-    409: {"model": body.Fault, "description": "The run has ended"},
-    413: {"model": body.Fault, "description": "The instruction is too long"},
-}
 #: The same of a request to check a report.
 CHECK_REFUSALS: Responses = {
     **{status: REFUSALS[status] for status in (401, 413, 422, 429)},

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from agent.answer.addresses import CorpusAddresses
 from agent.answer.event_format import FrameType, to_frames
 from agent.answer.formats import to_markdown
-from agent.errors import JournalError, as_agent_error, format_error
+from agent.errors import as_agent_error, format_error
 from agent.outside.growing_list import GrowingList
 from agent.outside.turns import TURNS
 from agent.run import Run, research
@@ -108,7 +108,7 @@ class LiveRun:
 
     @property
     def is_check(self) -> bool:
-        """Whether it checks a report: then nothing can be said to it."""
+        """Whether it checks a report."""
         return self._settings.report is not None
 
     def run(self) -> None:
@@ -160,12 +160,6 @@ class LiveRun:
         with self._lock:
             self.cancelled = self.cancelled or not self.has_ended
         self._late.stop()
-
-    def say(self, text: str) -> None:
-        """Give an instruction for what is planned next. Raises UsageError; JournalError: ended."""
-        if self.answer or self._summary.state == "past":
-            raise JournalError("The run has ended.", "Ask again with `edit` and its id.")
-        self._late.say(text)
 
     # --- its frames, and who follows them --------------------------------------------------------
 

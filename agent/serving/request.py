@@ -23,7 +23,7 @@ SHORTEST_TOPIC = 3  # characters
 REQUEST_FIELDS = (
     "strategy slots slots_schema depth max_rounds max_words max_seconds max_usd max_tokens "
     "max_calls plan clarified reader max_citations lang since allow_domains block_domains verify "
-    "on_unsupported credibility cache earlier say without add"
+    "on_unsupported credibility cache earlier"
 ).split()
 #: Those that a request to check a report may set.
 CHECK_FIELDS = "max_seconds max_usd max_tokens max_calls lang verify cache archive".split()
@@ -81,9 +81,6 @@ class ResearchRequest(RunRequest):
     ]
     follow: RunId | None = Field(
         default=None, description="the id of a run that this question follows"
-    )
-    edit: RunId | None = Field(
-        default=None, description="the id of a run that is run again with the changes given here"
     )
     documents: tuple[DocumentId, ...] | None = Field(
         default=None,

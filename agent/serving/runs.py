@@ -8,11 +8,10 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 
 from agent.errors import AgentError, Busy, JournalError, Stopped, UsageError
 from agent.outside import spawn
@@ -48,8 +47,8 @@ def begin_requested(
         report = request.read_report()
         settings = check_settings(report, settings)
         return runs.begin(check_topic(report), settings, detached=request.detach)
-    parent = {"follow": request.follow, "edit": request.edit}
-    return runs.begin(request.question, settings, detached=request.detach, parent=parent)
+    follow = request.follow
+    return runs.begin(request.question, settings, detached=request.detach, follow=follow)
 
 
 def plan_requested(
@@ -91,18 +90,19 @@ class Runs:
         settings: Settings,
         *,
         detached: bool = False,
-        parent: Mapping[str, str | None] = MappingProxyType({}),
+        follow: str | None = None,
     ) -> LiveRun:
         """Start a run, or queue it until there is room for it.
 
-        `parent`: by the setting that names it, the run that this one follows or edits.
+        `follow`: the name of the run that this one follows.
 
         Raises UsageError or NotConfigured for a run that cannot be made, JournalError for one that
         has not ended and cannot be followed, Busy where the queue is full or the server ends.
         """
         topic = clean_topic(topic)
-        named = {name: str(self._require_ended(run)) for name, run in parent.items() if run}
-        settings = settings.model_copy(update=named)
+        if follow:
+            journal = str(self._require_ended(follow))
+            settings = settings.model_copy(update={"follow": journal})
         make_models(settings)  # raises what a run could not be made with
         requested_slots(settings)
         name = new_run_name()

@@ -16,7 +16,6 @@ from pydantic import (
     AfterValidator,
     Field,
     SecretStr,
-    StringConstraints,
     field_validator,
     model_validator,
 )
@@ -24,7 +23,7 @@ from pydantic import (
 from agent.outside import TaskKind
 from agent.outside.gemini_api import GeminiAccount
 from agent.outside.plugins import plugin_names
-from agent.outside.recording import LONGEST_SAID, MAX_EARLIER, MAX_SAID
+from agent.outside.recording import MAX_EARLIER
 from agent.state import CitedReport, Depth, EarlierAnswer, Frozen, Plan
 
 TASK_KINDS: tuple[TaskKind, ...] = get_args(TaskKind)
@@ -51,11 +50,6 @@ def require_strategy(name: str) -> str:
 
 
 #: An instruction of the user, in a few words.
-Said = Annotated[
-    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST_SAID)
-]
-#: The address of a page, or of a document of a corpus as answers name it.
-Address = Annotated[str, StringConstraints(strip_whitespace=True, min_length=3, max_length=2000)]
 
 
 class StrategySchema:
@@ -206,12 +200,8 @@ class Settings(Frozen):
     rate_window: float = Field(default=60.0, gt=0)  # length of that window
 
     # what the user wants of the sources, and how the topic is to be answered
-    say: tuple[Said, ...] = Field(default=(), max_length=MAX_SAID)  # instructions
-    without: tuple[Address, ...] = Field(default=(), max_length=50)  # pages that are no sources
-    add: tuple[Address, ...] = Field(default=(), max_length=10)  # pages that are read besides
 
     # an earlier run
-    edit: str = ""  # a run's name or journal that this one is an edited one of
     follow: str = ""  # a run's name or journal that this one asks on about
     #: Questions of a conversation elsewhere, with their answers: `follow` wins.
     earlier: tuple[EarlierAnswer, ...] = Field(default=(), max_length=MAX_EARLIER)
@@ -384,12 +374,12 @@ DEPTHS: dict[str, dict[str, Any]] = {
 }
 
 #: Fields that shape prompts and answer. A journal's header records them, so that a replay has them.
-SHAPING_FIELDS = tuple(
+SHAPING_FIELDS = frozenset(
     "strategy baseline depth slots slots_schema max_rounds max_steps max_words pages_per_query "
     "pages_per_step evidence_tokens double_check browse_with_model report_tokens max_iterations "
     "credibility min_credibility lang verify verify_batch on_unsupported report "
     "search_uncited archive plan clarified max_sections max_sources report_words "
-    "max_citations reader say without add".split()
+    "max_citations reader".split()
 )
 
 #: Fields that a caller alone sets. Each other one has a variable of its own name, or one of these.
@@ -399,7 +389,7 @@ CALLER_FIELDS = set(
     "max_citations reader search_uncited "
     "max_rounds max_words max_steps pages_per_query pages_per_step evidence_tokens patience lang "
     "verify on_unsupported follow earlier resume replay retry_failed request_id cache "
-    "trust_env say without add edit".split()
+    "trust_env".split()
 )
 OTHER_NAMES = {
     "GOOGLE_GEMINI_BASE_URL": "gemini_base_url",

@@ -6,7 +6,6 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from agent.state.limits import Limits
 from agent.state.plans import Plan
 from agent.state.reports import CheckedClaim
 from agent.state.values import (
@@ -34,28 +33,6 @@ class Started(Frozen):
     strategy: str
     reason: str = ""  # why this strategy was chosen, if the program chose it
     slots: tuple[Slot, ...] = ()
-
-
-class Edited(Frozen):
-    """The run began as another one with changes, or as its user wants its sources.
-
-    `run`: the one that is edited, "" for none. The pages of `without` are neither found nor read,
-    those of `add` are read besides.
-    """
-
-    type: Literal["edited"] = "edited"
-    run: str = ""
-    without: tuple[str, ...] = ()
-    add: tuple[str, ...] = ()
-
-
-class Steered(Frozen):
-    """What the user said took effect. `queries` are made for it; `limits` hold for all sources."""
-
-    type: Literal["steered"] = "steered"
-    said: str
-    queries: tuple[str, ...] = ()
-    limits: Limits = Limits()
 
 
 class Asked(Frozen):
@@ -261,8 +238,6 @@ class Halted(Frozen):
 
 Event = Annotated[
     Started
-    | Edited
-    | Steered
     | Asked
     | Planned
     | Understood

@@ -12,7 +12,6 @@ from agent.state.events import (
     Blocked,
     Composed,
     Doubted,
-    Edited,
     Event,
     Failed,
     Halted,
@@ -22,11 +21,9 @@ from agent.state.events import (
     Recalled,
     Reflected,
     Searched,
-    Steered,
     Understood,
     Verified,
 )
-from agent.state.limits import Limits
 from agent.state.urls import canonical_url
 from agent.state.values import (
     Attempt,
@@ -42,7 +39,6 @@ from agent.state.values import (
 )
 
 EventT = TypeVar("EventT", bound=Frozen)
-_NO_LIMITS = Limits()
 #: The tasks whose reply is an answer, or may be one.
 DRAFTING = frozenset({"reflect", "decide", "synthesize", "section", "summary"})
 
@@ -143,29 +139,9 @@ class Research:
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """The pages that became sources, numbered from 1 in the order of their events.
-
-        One that the limits forbid by now keeps its number, and has no text that could be quoted.
-        """
-        limits, pages = self.limits, enumerate(self.events_of(PageRead), 1)
-        return tuple(_limit(Source.of(n, event.page, event.hit), limits) for n, event in pages)
-
-    @property
-    def limits(self) -> Limits:
-        """Which pages may be sources, as the user said so far."""
-        limits = Limits(struck=tuple(u for e in self.events_of(Edited) for u in e.without))
-        for event in self.events_of(Steered):
-            limits = limits.join(event.limits)
-        return limits
-
-    @property
-    def steered_queries(self) -> tuple[str, ...]:
-        """The queries for what the user said since the last round of the whole run began."""
-        if self.section:
-            return ()
-        starts = [i for i, event in enumerate(self.events) if isinstance(event, Queried)]
-        recent = self.events[starts[-1] :] if starts else self.events
-        return tuple(q for event in recent if isinstance(event, Steered) for q in event.queries)
+        """The pages that became sources, numbered from 1 in the order of their events."""
+        pages = enumerate(self.events_of(PageRead), 1)
+        return tuple(Source.of(n, event.page, event.hit) for n, event in pages)
 
     def untried_hits_by_rank(self, limit: int) -> list[Hit]:
         """At most `limit` untried hits of this round, ordered by rank, then by query."""
@@ -197,10 +173,9 @@ class Research:
 
     @property
     def new_queries(self) -> tuple[str, ...]:
-        """Those for what the user said, and those that the last reflection asks for, if any."""
+        """Those that the last reflection asks for, if any."""
         last = self.reflections[-1:]
-        wanted = last[0].new_queries if last and last[0].need_more else ()
-        return tuple(dict.fromkeys((*self.steered_queries, *wanted)))
+        return last[0].new_queries if last and last[0].need_more else ()
 
     @property
     def reflections(self) -> list[Reflected]:
@@ -251,15 +226,13 @@ class Research:
                 key = statement.slot.partition("[]")[0], statement.quote.source
                 groups[key] = (*groups.get(key, ()), statement)
             latest |= groups
-        permitted = {source.n for source in self.sources if source.page.text}
-        stated = (statement for group in latest.values() for statement in group)
-        return tuple(statement for statement in stated if statement.quote.source in permitted)
+        return tuple(statement for group in latest.values() for statement in group)
 
     @property
     def are_findings_current(self) -> bool:
-        """Whether the last reflection came after the last page, and after what the user said."""
+        """Whether the last reflection came after the last page."""
         own = [e for e in self.events if getattr(e, "section", self.section) == self.section]
-        kinds = [e.type for e in own if isinstance(e, Reflected | PageRead | Steered)]
+        kinds = [e.type for e in own if isinstance(e, Reflected | PageRead)]
         return bool(kinds) and kinds[-1] == "reflected"
 
     @property
@@ -295,15 +268,6 @@ class Research:
                 attempts.extend(event.page.attempts)
         made = [attempt for attempt in attempts if attempt.seconds or attempt.outcome == "ok"]
         return tuple(a for i, a in enumerate(attempts) if a in made or a not in attempts[:i])
-
-
-def _limit(source: Source, limits: Limits) -> Source:
-    """A source, without its text where the limits forbid its page."""
-    urls = (source.page.url, source.hit.url)
-    if limits == _NO_LIMITS or all(limits.permits(url, source.hit.date) for url in urls):
-        return source
-    page = source.page.model_copy(update={"text": ""})
-    return source.model_copy(update={"page": page})
 
 
 def index_hits(hits: Iterable[Hit]) -> dict[str, Hit]:

@@ -48,6 +48,4 @@ def escape(text: str) -> str:
 def render_topic(task: Task[Any]) -> str:
     """The topic of a task as prompts show it, in its own element, with the day of the run."""
     day = f' today="{task.today}"' if task.today else ""
-    said = "".join(f"\n- {escape(text)}" for text in task.said)
-    wishes = f"\nThe user also says, of how the topic is to be answered:{said}" if said else ""
-    return f"<topic{day}>{escape(task.topic)}</topic>{wishes}"
+    return f"<topic{day}>{escape(task.topic)}</topic>"

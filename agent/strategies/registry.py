@@ -49,7 +49,7 @@ def _build_slots(outside: Outside, settings: Settings) -> Strategy:
     ask, tokens, lang = outside.ask, settings.evidence_tokens, settings.lang
     drafted = settings.max_words if settings.max_words <= MOST_DRAFTED else None
     return SlotsStrategy(
-        GenerateQueries(ask, lang, outside.steering.made),
+        GenerateQueries(ask, lang),
         WebSearchTool(outside.search, outside.read, settings.pages_per_query),
         Reflect(ask, outside.fallback, tokens, lang, max_words=drafted),
         Synthesize(ask, outside.fallback, tokens, settings.max_words, lang),

@@ -20,7 +20,6 @@ class SlotsStrategy:
     """Searches in at most `max_rounds` rounds: each but the first for slots that are still open.
 
     Where tables that were read give all that is asked for, that is computed and nothing else read.
-    What the user says meanwhile has a round of its own where it wants more to be searched.
     """
 
     name = "slots"
@@ -37,12 +36,12 @@ class SlotsStrategy:
         yield from self._begin(research)
         while research.round:
             yield from self.search(research)
-            if not research.steered_queries and (computed := compute_answer(research)):
+            if computed := compute_answer(research):
                 yield from computed
                 yield from self.verify(research)
                 return
             yield from self.reflect(research)
-            is_last = research.round >= self.max_rounds and not research.steered_queries
+            is_last = research.round >= self.max_rounds
             if is_last or research.is_halted or not research.new_queries:
                 break
             yield Queried(round=research.round + 1, queries=research.new_queries)

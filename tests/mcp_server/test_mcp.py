@@ -51,7 +51,7 @@ def test_over_standard_input_and_output(tmp_path: Path) -> None:
             own = "research check plan audit search read find_quote say".split()
             assert [*tools] == own and all(tool.output_schema for tool in tools.values())
             spends = {n for n, t in tools.items() if not t.annotations.idempotent_hint}
-            assert spends == {"research", "plan", "check", "search", "say"}
+            assert spends == {"research", "plan", "check", "search"}
             assert tools["research"].output_schema == answer_schema()
             assert "detach" not in tools["research"].input_schema["properties"]
             told: list[str] = []

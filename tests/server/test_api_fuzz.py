@@ -36,7 +36,6 @@ OPERATIONS = [
     ("POST", "/api/runs/{name}/follow"),
     ("GET", "/api/runs/{name}/events"),
     ("GET", "/api/runs/{name}/answer"),
-    ("POST", "/api/runs/{name}/say"),
     ("GET", "/api/runs/{name}/export"),
     ("PATCH", "/api/runs/{name}"),
 ]

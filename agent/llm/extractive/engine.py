@@ -28,7 +28,6 @@ from agent.llm.extractive.ranking import ScoredLine, score_lines
 from agent.llm.extractive.rows import fill_rows
 from agent.llm.extractive.selection import choose_sentences, join_neighbours
 from agent.llm.extractive.templates import side_slots, suggest_slots
-from agent.llm.extractive.wishes import read_wish
 from agent.llm.model import Generation
 from agent.outside import Task
 from agent.outside.turns import TURNS
@@ -54,7 +53,6 @@ class Extractive:
         answers: dict[str, Callable[[Task[Any]], dict[str, Any]]] = {
             "generate_queries": _make_queries,
             "understand": _understand,
-            "heed": read_wish,
             "reflect": _reflect,
             "decide": _decide,
             "synthesize": _synthesize,

@@ -11,12 +11,11 @@ import { toolBar } from "/ui/tools.js";
 
 const MAX_HEADLINE = 160; // characters of a question that is set as a headline
 const ASK_ON = "Ask on about this answer";
-const SAY = "Say what to change, such as: only sources after 2023";
 export const LOST = "The connection was lost; trying again. The run goes on meanwhile.";
 
 /** The elements of one run. */
 export class Article {
-  /** `actions`: `cancel`, `say`, `searchDeeper`, `askInOtherWords` and, where it can be, `askOn` are what
+  /** `actions`: `cancel`, `searchDeeper`, `askInOtherWords` and, where it can be, `askOn` are what
    *  the user may do; `announce` and `showProblem` tell something; `prices` are those of the server. */
   constructor(place, actions) {
     this.actions = actions;
@@ -26,7 +25,6 @@ export class Article {
     this.state = element("p", { class: "state" });
     this.cancel = button("Cancel", actions.cancel, { class: "cancel" });
     this.note = element("p", { class: "note", hidden: true });
-    this.said = element("ul", { class: "said quiet" });
     this.body = element("div", { class: "body" });
     this.foot = element("div", { class: "foot" });
     this.margin = element("aside", { class: "margin", "aria-label": "What it rests on" });
@@ -37,7 +35,6 @@ export class Article {
       head,
       this.state,
       this.note,
-      this.said,
       this.body,
       this.foot,
     );
@@ -54,7 +51,6 @@ export class Article {
     this.#drawCancel(run);
     this.#drawState(run);
     this.#drawNote(run);
-    this.#drawSaid(run);
     if (run.ended) this.#drawAnswer(run);
     else this.#drawProgress(run);
   }
@@ -88,17 +84,7 @@ export class Article {
     this.note.hidden = !text;
   }
 
-  /** What the user said to the run. */
-  #drawSaid({ said }) {
-    if (said.length === this.said.children.length) return;
-    this.said.replaceChildren(...said.map((text) => textElement(`You said: ${text}`, "li")));
-  }
-
   #drawProgress(run) {
-    const { say } = this.actions;
-    if (!run.isCheck && !this.foot.children.length) {
-      this.foot.append(fieldForm(SAY, "Say", say, { maxlength: "500" }));
-    }
     const progress = JSON.stringify([run.slots, run.activity]);
     if (progress === this.drawn.progress) return;
     this.drawn.progress = progress;

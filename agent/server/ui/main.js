@@ -167,20 +167,6 @@ async function cancel() {
   }
 }
 
-/** Tell the run what to change of what is planned next. */
-async function say(field) {
-  const text = field.value.trim();
-  if (!text) return;
-  try {
-    await request(`${runPath(run.name)}/say`, { method: "POST", body: { text } });
-    changeRun({ ...run, said: [...run.said, text] });
-    field.value = "";
-    announce("Said. It counts from the next step on.");
-  } catch (error) {
-    showProblem(error, () => say(field));
-  }
-}
-
 /** Ask the same question again, and go further for it. */
 function searchDeeper() {
   const { question } = run;
@@ -197,7 +183,7 @@ function askInOtherWords() {
   form.elements.question.value = question;
 }
 
-const actions = { cancel, say, searchDeeper, askInOtherWords, announce, showProblem };
+const actions = { cancel, searchDeeper, askInOtherWords, announce, showProblem };
 
 /** Ask on about the answer that is open. */
 async function followUp(field) {

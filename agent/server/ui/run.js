@@ -12,7 +12,6 @@ export const newRun = (name, summary) =>
       question: summary.question ?? "",
       step: "Planning",
       answer: null,
-      said: [], // by the user, while it goes on
       cancelling: false,
       lost: false, // the connection is
       ended: false,
@@ -45,7 +44,6 @@ export const withAnswer = (run, answer) => ({
   ...run,
   answer,
   ended: true,
-  said: answer.run?.said ?? run.said,
   cancelling: false,
   lost: false,
   question: answer.topic || run.question,

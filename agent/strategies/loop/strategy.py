@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from agent.evidence.bare_answers import BARE
 from agent.settings import Settings
-from agent.state import Decided, Event, Queried, Research
+from agent.state import Decided, Event, Research
 from agent.steps.follow_parent import FollowParent
 from agent.steps.reflect import Reflect
 from agent.steps.verify import Verify
@@ -54,22 +54,16 @@ class LoopStrategy:
     def _gather(self, research: Research) -> Iterator[Event]:
         while self._has_step_left(research) and not research.is_halted:
             earlier_rounds = research.round
-            if wanted := research.steered_queries:
-                yield Queried(round=research.round + 1, queries=wanted)
-            else:
-                yield from self._decide(research)
+            yield from self._decide(research)
             if research.round > earlier_rounds:
                 yield from self.search(research)
                 yield from self.browse(research)
-            elif research.steered_queries:
-                continue
             elif _is_done(research):
                 return
 
     def _has_step_left(self, research: Research) -> bool:
-        """Whether it may decide once more, or has to search for what the user said."""
-        decisions = len(research.events_of(Decided))
-        return decisions < self.settings.max_steps or bool(research.steered_queries)
+        """Whether it may decide once more."""
+        return len(research.events_of(Decided)) < self.settings.max_steps
 
     def _decide(self, research: Research) -> Iterator[Event]:
         had_answer = research.answer is not None

@@ -10,7 +10,7 @@ from agent.errors import ModelFailed
 from agent.outside import Ask, Task
 from agent.outside.tools import Exchange, Tool, Turn
 from agent.settings import Settings
-from agent.state import Asked, Event, Research, Searched, Steered, SubQuery, Warned
+from agent.state import Asked, Event, Research, Searched, SubQuery, Warned
 from agent.steps.asking import failure_event, reply_event
 from agent.steps.page_choice import choose_pages
 from agent.steps.prompt_rules import DATA_RULE, escape, list_lines, render_topic
@@ -110,22 +110,15 @@ class Gather:
     def _search_what_is_left(
         self, research: Research, queries: tuple[str, ...], *, has_read: bool
     ) -> Iterator[Event]:
-        """Search and read for what the user said, or for all queries if the model read nothing."""
-        said = {query for event in research.events_of(Steered) for query in event.queries}
-        left = [
-            query
-            for query in queries
-            if query not in research.searched_queries and (query in said or not has_read)
-        ]
+        """Search and read for all queries if the model read nothing."""
+        if has_read:
+            return
+        left = [query for query in queries if query not in research.searched_queries]
         yield from self.use_tools.search_queries({0: left}, research)
-        found = (hit for one in research.round_results if one.query in left for hit in one.hits)
-        pages = self.settings.pages_per_query
-        best = research.filter_untried(found)[:pages]
-        if not has_read:
-            best = choose_pages(research, pages)
-            turns = [one for one in research.events_of(Asked) if one.task == Explore.name]
-            if best and not any(turn.is_by_rules for turn in turns):
-                yield Warned(message=NO_PAGE_READ)
+        best = choose_pages(research, self.settings.pages_per_query)
+        turns = [one for one in research.events_of(Asked) if one.task == Explore.name]
+        if best and not any(turn.is_by_rules for turn in turns):
+            yield Warned(message=NO_PAGE_READ)
         yield from self.use_tools.read_hits(best, research)
 
     def _run_turns(self, task: Explore, research: Research) -> Generator[Event, None, bool]:

@@ -68,7 +68,6 @@ class ResearchSections:
             yield Doubted(
                 gaps=gaps, follow_up_queries=tuple(q for own in queries.values() for q in own)
             )
-            _add_steered(queries, research)
             if are_turns_used_up and gaps and not queries and not research.is_halted:
                 yield Halted(reason=TURNS_USED_UP)
 
@@ -79,7 +78,6 @@ class ResearchSections:
         else:
             sections = enumerate(plan_sections(research), 1)
             queries = {n: _plan_queries(one, research) for n, one in sections if not one.after}
-        _add_steered(queries, research)
         return queries
 
     def salvage(self, research: Research) -> Iterator[Event]:
@@ -164,13 +162,6 @@ def _is_open(view: Research) -> bool:
     if view.slots:
         return any(one.status != "filled" for one in view.findings.values())
     return not view.sources or any(one.need_more for one in view.reflections[-1:])
-
-
-def _add_steered(queries: dict[int, tuple[str, ...]], research: Research) -> None:
-    """Let the first section search for what the user said; any section reads what it finds."""
-    if wanted := research.steered_queries:
-        first = min(queries or _find_begun(research))
-        queries[first] = tuple(dict.fromkeys((*wanted, *queries.get(first, ()))))
 
 
 def _tag(events: Iterator[Event], section: int) -> Iterator[Event]:
