@@ -14,7 +14,6 @@ from agent.errors import AgentError
 from agent.llm import Generation, Model, model_label
 from agent.outside import spawn
 from agent.outside.budget import sum_usage
-from agent.outside.cache import open_cache
 from agent.outside.recording import read_journal
 from agent.pages.browser import REMEDY, find_browser
 from agent.pages.jina import JinaReader
@@ -24,7 +23,6 @@ from agent.search import Provider, build_search_chain
 from agent.search.corpus import Corpus
 from agent.search.mcp.source import open_servers
 from agent.settings import Settings, user_folder
-from agent.state import SearchResults
 from agent.state.sanitizing import sanitize_line
 
 LAST_RUNS = 20  # whose replies are counted
@@ -46,8 +44,6 @@ def service_checks(settings: Settings) -> dict[str, Job]:
     }
     if settings.corpus:
         jobs["documents"] = partial(check_corpus, settings.corpus, cache)
-    if settings.cache_url:
-        jobs["cache server"] = lambda: _check_cache_server(settings, cache)
     judge = {"judge": partial(_describe_judge, settings)}
     replies = {"replies": partial(_describe_replies, runs)}
     return {**jobs, **_model_checks(settings), **replies, **judge, **_search_checks(settings)}
@@ -88,18 +84,6 @@ def _check_demo_corpus(cache: Path) -> Result:
     if hits:
         return Result("ok", f"the demo corpus of {size} documents answers")
     return Result("fail", "the demo corpus does not answer", "Install the program again.")
-
-
-def _check_cache_server(settings: Settings, folder: Path) -> Result:
-    """Whether the server of CACHE_URL can be read; the key that is looked up is in no cache."""
-    cache = open_cache(settings.cache_url.get_secret_value(), folder, settings.cache_ttl)
-    cache.wrap_search(lambda query: SearchResults(query=query, hits=(), provider="doctor"))(
-        "doctor"
-    )
-    cache.close()
-    if cache.problem:
-        return Result("warn", cache.problem, "Check CACHE_URL; runs go on without a cache.")
-    return Result("ok", "the server answers")
 
 
 def _model_checks(settings: Settings) -> dict[str, Job]:

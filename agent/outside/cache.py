@@ -5,12 +5,10 @@ result. The entry is the result as JSON; only successes are stored. An entry tha
 untrusted input: one that is invalid, altered or expired counts as a miss. Calls of models are not
 cached: a prompt hardly ever comes twice, and a resumed run has its journal.
 
-There are two stores: a folder of this machine, and a server that many machines share. Their
-libraries are imported on first use. Eviction is theirs. Any method of theirs may raise any
-exception.
+The library of the store is imported on first use. Eviction is its own.
 
 A failing cache never fails a run. Each use of the store has `STORE_TIMEOUT` seconds, whatever the
-library, disk or server does. After the first failure the cache is off for the rest of the run.
+library or the disk does. After the first failure the cache is off for the rest of the run.
 """
 
 from __future__ import annotations
@@ -22,7 +20,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from functools import cached_property
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -40,11 +37,10 @@ from agent.state.values import hash_text
 if TYPE_CHECKING:
     from diskcache_community import Cache as DiskCache
     from diskcache_community import Disk
-    from redis import Redis
 
 KEY_VERSION = 1  # of the entries' format. It is part of every key: other versions are misses
-STORE_TIMEOUT = 2.0  # seconds: a disk takes milliseconds, a server gives up after NETWORK_TIMEOUT
-MAX_CLOCK_SKEW = 300.0  # seconds between the clocks of machines that share a cache
+STORE_TIMEOUT = 2.0  # seconds: a disk takes milliseconds
+MAX_CLOCK_SKEW = 300.0  # seconds by which a clock may have been set back
 
 Entry = TypeVar("Entry", SearchResults, Page)
 T = TypeVar("T")
@@ -53,11 +49,6 @@ T = TypeVar("T")
 #: here.
 ERROR_TEXTS = {
     "TimeoutError": "it did not answer in time",
-    "ConnectionError": "it cannot be reached",
-    "AuthenticationError": "it refuses the password",
-    "ResponseError": "it refuses what it is asked",
-    "OutOfMemoryError": "it is full",
-    "ReadOnlyError": "it cannot be written",
     "Timeout": "it is locked",
 }
 
@@ -70,7 +61,7 @@ class Cache:
     """
 
     def __init__(
-        self, store: DiskStore | RedisStore, ttl: float, clock: Callable[[], float] = time.time
+        self, store: DiskStore, ttl: float, clock: Callable[[], float] = time.time
     ) -> None:
         self.problem = ""  # why the cache is off, in words for the user; empty while it is on
         self._store = store
@@ -166,15 +157,6 @@ class Cache:
             return None
 
 
-def open_cache(url: str, folder: Path, ttl: float) -> Cache:
-    """The cache at `url`: redis:// or rediss:// for a server, "" for SQLite in `folder`.
-
-    Nothing is opened, imported or written yet. A URL that cannot be used becomes the `problem` of
-    the cache. It may contain a password, so no text shows any of it.
-    """
-    return Cache(RedisStore(url) if url else DiskStore(folder), ttl)
-
-
 def _mark_cached(results: SearchResults) -> SearchResults:
     """The results at no cost, with one attempt, which says that they are from the cache."""
     attempt = Attempt(
@@ -196,20 +178,14 @@ def _are_web_urls(urls: Iterable[str]) -> bool:
 
 
 def _describe_error(error: Exception) -> str:
-    """Why a store failed. Texts that may contain a URL or a password are not shown."""
-    if isinstance(error, UnusableStore):
-        return str(error)
+    """Why a store failed."""
     if isinstance(error, OSError) and error.errno:
         return os.strerror(error.errno).lower()
     name = type(error).__name__
     return ERROR_TEXTS.get(name) or (str(error) if isinstance(error, sqlite3.Error) else name)
 
 
-# --- the stores: texts under keys, with a time to live --------------------------------------------
-
-
-class UnusableStore(Exception):
-    """The store cannot be used with these settings. Its text is for the user."""
+# --- the store: texts under keys, with a time to live ---------------------------------------------
 
 
 # `diskcache-community`, the maintained fork of `diskcache`, is SQLite with expiry, a size limit,
@@ -303,51 +279,3 @@ def _text_disk() -> type[Disk]:
             """Nothing to remove: no value has a file."""
 
     return TextDisk
-
-
-NETWORK_TIMEOUT = 1.0  # seconds to connect to the server, and for each of its replies
-KEY_PREFIX = "research-agent:"  # the server may have other users
-
-
-class RedisStore:
-    """Redis. Its size limit and its eviction policy are set on the server."""
-
-    name = "The cache that CACHE_URL names"
-
-    def __init__(self, url: str) -> None:
-        self._url = url
-
-    def load(self) -> None:
-        """Import the library (100 ms) and make the client, which connects at its first use."""
-        _ = self._client
-
-    def get(self, key: str) -> str | bytes | None:
-        value = self._client.get(KEY_PREFIX + key)
-        return value if isinstance(value, (str, bytes)) else None
-
-    def set(self, key: str, text: str, ttl: float) -> None:
-        self._client.set(KEY_PREFIX + key, text, px=max(1, round(ttl * 1000)))
-
-    def close(self) -> None:
-        if "_client" in vars(self):
-            self._client.close()
-
-    @cached_property
-    def _client(self) -> Redis:
-        try:
-            from redis import Redis
-            from redis.backoff import NoBackoff
-            from redis.retry import Retry
-        except ImportError:
-            raise UnusableStore("it needs `pip install 'llm-research-agent[redis]'`") from None
-        if not self._url.startswith(("redis://", "rediss://")):
-            raise UnusableStore("it has to begin with redis:// or rediss://")
-        try:
-            return Redis.from_url(
-                self._url,
-                socket_connect_timeout=NETWORK_TIMEOUT,
-                socket_timeout=NETWORK_TIMEOUT,
-                retry=Retry(NoBackoff(), 0),  # fetching the page takes a second: as fast
-            )
-        except ValueError:
-            raise UnusableStore("it is no address of a Redis server") from None

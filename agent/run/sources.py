@@ -411,10 +411,10 @@ def _with_time(search: Search) -> Search:
 
 def _with_cache(settings: Settings, web: Sources, *, searches: bool) -> Sources:
     """The web behind the cache that all runs share, with or without its searches."""
-    from agent.outside.cache import open_cache
+    from agent.outside.cache import Cache, DiskStore
 
     folder = (settings.cache_dir or user_folder("cache")) / "web"
-    cache = open_cache(settings.cache_url.get_secret_value(), folder, settings.cache_ttl)
+    cache = Cache(DiskStore(folder), settings.cache_ttl)
     search = cache.wrap_search(web.search, **_search_key_fields(settings))
     search = search if searches else web.search
     read = cache.wrap_read(web.read, **_read_key_fields(settings))

@@ -216,7 +216,6 @@ class Settings(Frozen):
     runs_search_bytes: int = Field(default=2_000_000_000, ge=0)
     cache_dir: Path | None = None
     cache: bool = True  # of searches and pages, across runs
-    cache_url: SecretStr = SecretStr("")  # redis:// or rediss://; empty: SQLite in `cache_dir`
     cache_ttl: float = Field(default=86_400.0, ge=0, allow_inf_nan=False)  # seconds; 0: no cache
     otel_endpoint: SecretStr = SecretStr("")  # where a run's spans go; empty: nowhere
 

@@ -33,7 +33,7 @@ _GAINS = {
         "SSL_CERT_FILE SSL_CERT_DIR REQUESTS_CA_BUNDLE CURL_CA_BUNDLE"
     ),
     "lets private pages into prompts": "allow_private_network fetch_through_proxy",
-    "gets what is searched and read, and stands in for it": "cache_url cache_dir",
+    "gets what is searched and read, and stands in for it": "cache_dir",
     "gets the spans, and the exporter's key": "otel_endpoint",
     "gets the journals": "runs_dir",
     "gets what a watch tells": "smtp_url",

@@ -29,7 +29,6 @@ FAKE = {
     "EXA_API_KEY": "9c1d7fe0-aa55-4be2",
     "TAVILY_API_KEY": "tvly-Xk29PqLmZs7v",
     "SERPER_KEY_ID": "0b6Wj+5Ns/Ug8hVi=",
-    "CACHE_URL": "redis://me:Gh4xPassQw@127.0.0.1:9/0",
 }
 
 

@@ -29,7 +29,7 @@ DOORS = set(
 DATA = {"demo"}  # holds no code
 MOST_ROOMS = 18
 NETWORK = set("socket ssl http requests urllib3 httpx2 httpcore2 google serpapi".split())
-NETWORK |= {"redis", "opentelemetry"}
+NETWORK |= {"opentelemetry"}
 HEAVY = "fastapi starlette uvicorn mcp pydantic google requests httpx2 jsonschema".split()
 HEAVY += "trafilatura rich dotenv".split()
 

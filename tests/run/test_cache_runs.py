@@ -12,10 +12,7 @@ from agent.answer import Answer
 from agent.cli import run_cli
 from agent.run import Run, research
 from agent.settings import Settings
-from agent.state import Searched, SearchResults, Warned
-from tests.support.caches import (
-    run_redis,
-)
+from agent.state import Searched, SearchResults
 from tests.support.services import Services
 from tests.support.thinker import Fact, Thinker
 
@@ -124,30 +121,3 @@ def test_a_page_is_not_shown_to_a_run_that_may_not_read_it(
 def test_a_corpus_is_not_cached(settings: Settings, tmp_path: Path) -> None:
     _, answer = run_to_end(settings.model_copy(update={"offline": True}))
     assert answer.status == "complete" and not list(tmp_path.rglob("cache.db"))
-
-
-def test_redis_that_dies_in_the_middle_of_a_run(
-    world: Services, settings: Settings, tmp_path: Path
-) -> None:
-    world.pages["messi"] = "Messi was born in Rosario."
-    world.hits = {TOPIC: ["final"], "where was Messi born": ["messi"]}
-    world.think = Thinker(
-        [Fact("winner", "Argentina", "Argentina won"), Fact("birthplace", "Rosario", "born in")],
-        ["final score"],
-        {"birthplace": "where was Messi born"},
-    )
-    with run_redis(tmp_path) as server:
-        remote = settings.model_copy(update={"cache_url": SecretStr(server.url)})
-        run_to_end(remote)
-        run = research(TOPIC, remote)
-        for event in run:
-            if isinstance(event, Searched):
-                server.stop()
-    answer = run.answer()
-    assert answer.status == "complete" and not answer.degraded
-    assert (
-        world.search_queries.count(TOPIC) == 1
-        and world.search_queries.count("where was Messi born") == 2
-    )
-    told = [event.message for event in run.research.events_of(Warned)]
-    assert told == ["The cache that CACHE_URL names is not used in this run: it cannot be reached."]

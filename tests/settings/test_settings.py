@@ -83,8 +83,7 @@ def settings_of(folder: Path, shell: dict[str, str], **overrides: object) -> Set
 def test_no_address_of_a_folder_gets_a_key_of_the_shell(
     name: str, folder: Path, catcher: Catcher
 ) -> None:
-    scheme = "redis" if name == "CACHE_URL" else "http"
-    write_env(folder / ".env", f"{name}={scheme}://{catcher.host}", "LLM=gemini,openai:x")
+    write_env(folder / ".env", f"{name}=http://{catcher.host}", "LLM=gemini,openai:x")
     with run(folder, **KEYS) as done:
         error = done.answer["error"]
     assert (done.status, error["kind"]) == (1, "not_configured")

@@ -1,21 +1,14 @@
-"""Caches on disk and on a Redis server, and the web behind them, for the tests of the cache."""
+"""Caches on disk and the web behind them, for the tests of the cache."""
 
 from __future__ import annotations
 
 import hashlib
-import shutil
-import socket
-import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from agent.outside.cache import Cache, open_cache
+from agent.outside.cache import Cache, DiskStore
 from agent.state import Attempt, Hit, Page, SearchResults
 
 ROOT = Path(__file__).parents[2]
@@ -56,7 +49,7 @@ class FakeWeb:
 
 def new_cache(folder: Path) -> Cache:
     """The cache in a folder, as another run would open it."""
-    return open_cache("", folder, DAY)
+    return Cache(DiskStore(folder), DAY)
 
 
 def check_failing_cache(cache: Cache) -> str:
@@ -69,48 +62,3 @@ def check_failing_cache(cache: Cache) -> str:
     cache.close()
     assert cache.problem.endswith(".")
     return cache.problem
-
-
-class RedisServer:
-    """A Redis server of the test's own."""
-
-    def __init__(self, folder: Path, *arguments: str) -> None:
-        with closing(socket.create_server(("127.0.0.1", 0))) as free:
-            self.port = free.getsockname()[1]
-        command = ["redis-server", "--bind", "127.0.0.1", "--port", str(self.port)]
-        command += ["--save", "", "--appendonly", "no", "--dir", str(folder), *arguments]
-        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-        self.url = f"redis://127.0.0.1:{self.port}/0"
-        self._wait()
-
-    def _wait(self) -> None:
-        for _ in range(200):
-            try:
-                return socket.create_connection(("127.0.0.1", self.port), 1).close()
-            except OSError:
-                time.sleep(0.05)
-        raise AssertionError("redis-server does not answer")
-
-    def stop(self) -> None:
-        self.process.kill()
-        self.process.wait()
-
-
-@contextmanager
-def run_redis(folder: Path, *arguments: str) -> Iterator[RedisServer]:
-    if shutil.which("redis-server") is None:
-        pytest.skip("redis-server is not installed: apt-get install redis-server")
-    server = RedisServer(folder, *arguments)
-    try:
-        yield server
-    finally:
-        server.stop()
-
-
-@contextmanager
-def open_server_cache(url: str) -> Iterator[Cache]:
-    cache = open_cache(url, Path("unused"), DAY)
-    try:
-        yield cache
-    finally:
-        cache.close()
