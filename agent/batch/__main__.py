@@ -17,7 +17,6 @@ from agent.errors import Stopped
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
     from agent.run.batch.batch import BatchSummary
-    from agent.run.batch.mirror import Mirror
     from agent.settings import Settings
 
 EPILOG = """\b
@@ -25,9 +24,7 @@ TOPICS: .jsonl of {"id", "topic"}, .csv or .tsv with a column topic (and id),
 or a topic a line; without an id, the number of the line. FILE gets a line for
 each topic as it ends: the answer object, and the id. The same command goes on
 after any end: what has a line is not done again, what is half done goes on
-from its journal. Remove FILE to begin anew. Where FILE is a URL (pip install
-'llm-research-agent[fsspec]' s3fs), rows and journals are copied there, for
-any machine to go on with; let one command write there at a time.
+from its journal. Remove FILE to begin anew.
 
 \b
 Examples:
@@ -47,7 +44,7 @@ batch, or it could not run; 2 wrong usage; 130 interrupted.
 
 @shell.door_command("agent.batch", EPILOG, shell.fail_as_json)
 @click.argument("topics", type=shell.PATH)
-@click.option("--out", required=True, metavar="FILE", help="A path, or a URL like s3://b/f.jsonl.")
+@click.option("--out", required=True, metavar="FILE")
 @shell.batch_options("batch", "topic")
 @click.option("--retry-failed", is_flag=True, help="Do again what failed, and its failed calls.")
 @click.option("--in-order", is_flag=True, help="At the end, put FILE into the order of TOPICS.")
@@ -71,9 +68,8 @@ def _run(options: dict[str, Any]) -> BatchSummary:
 
     caps = read_caps(options)
     topics, settings = read_topics(options["topics"]), _read_settings(options)
-    mirror = _make_mirror(options["out"], settings)
-    engine = open_engine(options, settings, mirror)
-    output = mirror.open_output() if mirror else OutputFile(Path(options["out"]))
+    engine = open_engine(options, settings)
+    output = OutputFile(Path(options["out"]))
     batch = Batch(topics, output, engine, settings, caps, concurrency=options["concurrency"])
     reporter = ProgressReporter(terminal=sys.stderr.isatty())
     with shell.interruptible("\nStopping; the same command goes on.", batch.stop):
@@ -81,9 +77,7 @@ def _run(options: dict[str, Any]) -> BatchSummary:
         reporter.show(batch.progress(), is_last=True)
         if options["in_order"] and not summary.left:
             sort_rows(topics, output)
-        if mirror:
-            mirror.close()
-    return summary.model_copy(update={"out": options["out"]})
+    return summary
 
 
 def _read_settings(options: dict[str, Any]) -> Settings:
@@ -95,15 +89,6 @@ def _read_settings(options: dict[str, Any]) -> Settings:
     max_usd = settings.max_usd if options["batch_usd"] is None else options["batch_usd"]
     make_models(settings.model_copy(update={"max_usd": max_usd}))
     return settings
-
-
-def _make_mirror(out: str, settings: Settings) -> Mirror | None:
-    """The copy of the batch at a URL; None where `out` is a path."""
-    if "://" not in out:
-        return None
-    from agent.run.batch.mirror import Mirror
-
-    return Mirror(out, settings)
 
 
 def _exit_status(summary: BatchSummary) -> int:

@@ -243,13 +243,6 @@ class Settings(Frozen):
     def _take_off_for_never(cls, value: Any) -> Any:
         return "never" if value == "off" else value
 
-    @field_validator("runs_dir", "cache_dir", mode="before")
-    @classmethod
-    def _refuse_url(cls, value: Any) -> Any:
-        if "://" in str(value):
-            raise ValueError("a directory is needed, not a URL (a batch may have one as its --out)")
-        return value
-
     @model_validator(mode="before")
     @classmethod
     def _sort_models(cls, values: Any) -> Any:

@@ -90,7 +90,7 @@ def in_terminal(
 
 @pytest.mark.parametrize("word", [*DOORS, ASK])
 def test_help_of_every_door_needs_no_extra(word: str, tmp_path: Path) -> None:
-    extras = "fastapi uvicorn starlette mcp prometheus_client ray fsspec".split()
+    extras = "fastapi uvicorn starlette mcp prometheus_client ray".split()
     refuse = f"import sys; sys.modules.update(dict.fromkeys({extras!r})); "
     said = in_pipe(word, "--help", home=tmp_path, code=refuse + CODE)
     name = "research-agent" if word == ASK else f"research-agent {word}"

@@ -15,7 +15,6 @@ from agent.errors import NON_RETRYABLE, JournalError, UsageError
 from agent.outside import spawn
 from agent.outside.budget import CallUsage, Caps, sum_usages
 from agent.run.batch.local import LocalEngine, make_error_row, make_fault_row, run_name
-from agent.run.batch.mirror import Mirror
 from agent.run.batch.output import OutputFile, topic_digest
 from agent.run.batch.topics import Topic
 from agent.run.resources import share_resources
@@ -249,20 +248,17 @@ def _read_cap(value: Any, name: str) -> Any:
     return value
 
 
-def open_engine(
-    options: Mapping[str, Any], settings: Settings, mirror: Mirror | None = None
-) -> Engine:
+def open_engine(options: Mapping[str, Any], settings: Settings) -> Engine:
     """The engine that the options name. Raises UsageError, NotConfigured."""
     if options["address"] and options["engine"] != "ray":
         raise UsageError("--address is that of a Ray cluster.", "Add --engine ray.")
     if options["engine"] == "ray":
         from agent.run.batch.cluster import RayEngine
 
-        url = mirror.url if mirror else None
-        return RayEngine(settings, options["address"], options["concurrency"], url)
+        return RayEngine(settings, options["address"], options["concurrency"])
     # on a thread, so that Ctrl-C ends the wait for the index of a corpus, whatever it waits for
     resources = spawn(lambda: share_resources(settings)).result()
-    return LocalEngine(resources, mirror)
+    return LocalEngine(resources)
 
 
 # --- progress lines: updated in place on a terminal, written rarely to a log or a pipe -----------

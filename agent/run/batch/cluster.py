@@ -1,8 +1,7 @@
 """The Ray engine of a batch: runs in the workers of a cluster; one actor enforces rate limits.
 
 Workers read and write journals under `runs_dir`, which must be a directory that all nodes share.
-If the output of the batch is a URL, each worker downloads the journals of its topics from there
-and uploads them afterwards. When a worker is lost, Ray starts another with the same topics, whose
+When a worker is lost, Ray starts another with the same topics, whose
 runs resume from their journals. Keys are never sent to a worker: it takes them from its own
 environment, and all other settings from the command.
 """
@@ -12,7 +11,7 @@ from __future__ import annotations
 import os
 import time
 from concurrent.futures import Future
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 from pydantic import SecretStr
@@ -20,8 +19,7 @@ from pydantic import SecretStr
 from agent.errors import AgentError, JournalBusy, NotConfigured, UsageError
 from agent.outside.budget import CallUsage
 from agent.outside.rate_limits import RateLimits, parse_rate_limits
-from agent.run.batch.local import research_row, run_mirrored
-from agent.run.batch.mirror import Mirror
+from agent.run.batch.local import research_row
 from agent.run.batch.topics import Topic
 from agent.run.begin import journal_path
 from agent.run.resources import SharedResources, open_rate_limits, share_resources
@@ -36,13 +34,9 @@ START_TIMEOUT = 120.0  # seconds for the workers to start
 class RayEngine:
     """Researches topics in the workers of a Ray cluster, which is started here without address."""
 
-    def __init__(
-        self, settings: Settings, address: str | None, concurrency: int, url: str | None = None
-    ) -> None:
-        """`url`: the output of the batch, under which journals are mirrored; None: it is a path.
-
-        Raises UsageError if Ray is not installed or the cluster cannot be used, NotConfigured if a
-        worker lacks a key.
+    def __init__(self, settings: Settings, address: str | None, concurrency: int) -> None:
+        """Raises UsageError if Ray is not installed or the cluster cannot be used, NotConfigured if
+        a worker lacks a key.
         """
         self._ray = _connect(address)
         name, settings_json = f"limits-{os.urandom(6).hex()}", _serialize_settings(settings)
@@ -55,7 +49,7 @@ class RayEngine:
         worker = self._define_actor(
             Worker, "SPREAD", max_concurrency=-(-concurrency // count), max_task_retries=MAX_RETRIES
         )
-        self._workers = [worker.remote(settings_json, name, url) for _ in range(count)]
+        self._workers = [worker.remote(settings_json, name) for _ in range(count)]
         self._load = [0] * count  # topics in flight by worker
         self._check_workers()
 
@@ -108,11 +102,10 @@ class RayEngine:
 class Worker:
     """Researches topics in threads of one process of the cluster."""
 
-    def __init__(self, settings: str, counter: str, url: str | None) -> None:
+    def __init__(self, settings: str, counter: str) -> None:
         """`settings`: as JSON, without secrets; `counter`: the name of the CounterActor."""
         self._sent_settings = Settings.model_validate_json(settings)
         self._counter = counter
-        self._url = url
 
     @cached_property
     def _settings(self) -> Settings:
@@ -127,14 +120,10 @@ class Worker:
         store, window = ActorCounterStore(self._counter), self._settings.rate_window
         return share_resources(self._settings, RateLimits(rates, store, window))
 
-    @cached_property
-    def _mirror(self) -> Mirror | None:
-        return Mirror(self._url, self._settings) if self._url else None
-
     def find_fault(self) -> tuple[str, str] | None:
         """The message and remedy of what prevents any run here; None: nothing does."""
         try:
-            assert self._resources and (self._mirror or not self._url)
+            assert self._resources
         except AgentError as error:
             return error.message, error.remedy
         return None
@@ -142,11 +131,10 @@ class Worker:
     def research(self, topic: Json, run_name: str) -> Json:
         """The row of a topic. Waits while an abandoned worker still holds its journal."""
         settings = self._settings.model_copy(update={"resume": run_name})
-        work = partial(research_row, Topic(**topic), settings, self._resources, raise_busy=True)
         deadline = time.monotonic() + JOURNAL_WAIT
         while True:
             try:
-                return run_mirrored(self._mirror, settings, work)
+                return research_row(Topic(**topic), settings, self._resources, raise_busy=True)
             except JournalBusy:
                 if time.monotonic() > deadline:
                     raise

@@ -18,9 +18,7 @@ from agent.errors import AgentError, JournalBusy, UsageError, as_agent_error
 from agent.outside import spawn
 from agent.outside.budget import CallUsage
 from agent.run import Run, research
-from agent.run.batch.mirror import Mirror
 from agent.run.batch.topics import Topic
-from agent.run.begin import journal_path
 from agent.run.resources import SharedResources
 from agent.settings import Settings
 from agent.state.json_data import Json
@@ -29,9 +27,8 @@ from agent.state.json_data import Json
 class LocalEngine:
     """Researches topics in threads of this process."""
 
-    def __init__(self, resources: SharedResources, mirror: Mirror | None = None) -> None:
+    def __init__(self, resources: SharedResources) -> None:
         self._resources = resources
-        self._mirror = mirror
         self._lock = threading.Lock()
         self._runs: dict[str, Run] = {}
 
@@ -41,9 +38,8 @@ class LocalEngine:
 
     def _research(self, topic: Topic, settings: Settings) -> Json:
         on_start = partial(self._track_run, settings.resume)
-        work = partial(research_row, topic, settings, self._resources, on_start)
         try:
-            return run_mirrored(self._mirror, settings, work)
+            return research_row(topic, settings, self._resources, on_start)
         finally:
             with self._lock:
                 self._runs.pop(settings.resume, None)
@@ -91,13 +87,6 @@ def research_row(
             raise
         answer = build_error_answer(topic.text, error)
     return _make_row(topic, answer)
-
-
-def run_mirrored(mirror: Mirror | None, settings: Settings, work: Callable[[], Json]) -> Json:
-    """Return the row that `work` makes; a mirror, if any, synchronizes the run's journal."""
-    if mirror is None:
-        return work()
-    return mirror.run_with_journal(journal_path(settings, settings.resume), work)
 
 
 def make_error_row(topic: Topic, error: BaseException) -> Json:
