@@ -28,7 +28,6 @@ class Door(NamedTuple):
 
 DOORS = {
     "doctor": Door("agent.doctor", "Say what is set, what answers, what to fix."),
-    "config": Door("agent.config", "Keep keys and settings in a file of your own."),
     "chat": Door("agent.chat", "Ask question after question, each following the last."),
     "check": Door("agent.check", "Check a report of anybody's against the pages that it cites."),
     "read": Door("agent.read", "Show what is read of a file or a page, and what is not."),

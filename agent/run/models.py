@@ -121,7 +121,8 @@ def _make_gemini(settings: Settings, names: Sequence[str]) -> list[Model]:
     if not account.is_usable:
         raise NotConfigured(
             "GEMINI_API_KEY is not set. Add it to .env, or run with --offline",
-            "For every folder: research-agent config set GEMINI_API_KEY.",
+            "Set GEMINI_API_KEY or ANTHROPIC_API_KEY, or OPENAI_MODEL with OPENAI_API_KEY or with "
+            "the OPENAI_BASE_URL of a local server.",
         )
     connection = GeminiConnection(account, settings.llm_timeout)
     return [Gemini(name, connection, _find_price(settings, name)) for name in names]

@@ -7,14 +7,12 @@ import os
 import re
 import stat
 from collections.abc import Mapping
-from difflib import get_close_matches
 from functools import cache
 from io import StringIO
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from platformdirs import PlatformDirs
-from pydantic import SecretStr
 
 from agent.errors import UsageError
 from agent.outside.input_file import read_bytes
@@ -23,10 +21,7 @@ from agent.settings.fields import (
     LAST_NAMES,
     SHELL_VARIABLES,
     USER_FIELDS,
-    Settings,
-    full_name,
 )
-from agent.state.sanitizing import sanitize_line
 
 Origin = Literal["shell", "user", "folder"]
 
@@ -59,31 +54,9 @@ def read_variables(shell: Mapping[str, str], folder: Path) -> dict[str, Variable
     return found
 
 
-def resolve_name(text: str) -> str:
-    """The variable that a user means, by its name or by that of its setting: `max_usd`.
-
-    Raises UsageError for a name that no file can set.
-    """
-    name = text.strip().upper().replace("-", "_")
-    settable = [known for known in KNOWN_VARIABLES if known not in SHELL_VARIABLES]
-    named = [known for known in settable if KNOWN_VARIABLES[known].upper() == name]
-    if name in settable or named:
-        return full_name(name if name in settable else named[-1])
-    names = {*settable, *(KNOWN_VARIABLES[known].upper() for known in settable)}
-    near = [full_name(one) for one in get_close_matches(name, names, cutoff=0.7)]
-    hint = f"Did you mean {near[0].lower()}?" if near else "See .env.example for all names."
-    raise UsageError(f"There is no setting {sanitize_line(text, 80)!r}.", hint)
-
-
 def synonyms(name: str) -> list[str]:
     """All variables that set the same thing, `name` too; libraries know theirs in both cases."""
     return [known for known, field in KNOWN_VARIABLES.items() if field == KNOWN_VARIABLES[name]]
-
-
-def is_secret(name: str) -> bool:
-    """Whether the value of a variable is not to be shown."""
-    field = Settings.model_fields.get(KNOWN_VARIABLES[name])
-    return field.annotation is SecretStr if field else KNOWN_VARIABLES[name] == "otel_headers"
 
 
 @cache

@@ -131,7 +131,7 @@ def test_words_without_quotes_end_with_the_line(words: str, asked: str, tmp_path
 
 def test_no_such_line_where_options_or_values_are_wrong(tmp_path: Path) -> None:
     """Values may be keys: they are not repeated."""
-    for words in ("trace a b --html", "config set exa_api_key s3 cret", "config exa_key s3cret"):
+    for words in ("trace a b --html", "runs show s3 cret"):
         said = in_pipe(*words.split(), home=tmp_path)
         assert said.status == 2 and "To ask" not in said.err
 
@@ -147,7 +147,7 @@ def test_wrong_usage_is_two_lines_and_nothing_on_stdout(tmp_path: Path) -> None:
     assert json.loads(asked.out)["error"]["kind"] == "usage"
 
 
-@pytest.mark.parametrize("words", [["--help"], ["config", "--help"], ["--version"]])
+@pytest.mark.parametrize("words", [["--help"], ["runs", "--help"], ["--version"]])
 def test_nothing_heavy_is_imported_for_help(words: list[str], tmp_path: Path) -> None:
     command = [sys.executable, "-X", "importtime", "-c", CODE, *words]
     own: Any = {"cwd": tmp_path, "env": environment_for(tmp_path, {}), "text": True}

@@ -52,7 +52,7 @@ def finish(*arguments: str, home: Path, module: str = "agent.cli", **more: str) 
 
 
 @pytest.mark.parametrize(
-    "module", "cli batch config doctor evaluate audit trace server mcp_server".split()
+    "module", "cli batch doctor evaluate audit trace server mcp_server".split()
 )
 def test_every_door_starts(module: str, tmp_path: Path) -> None:
     assert "Usage: " in finish("--help", home=tmp_path, module=f"agent.{module}")

@@ -122,7 +122,7 @@ def test_every_option_that_is_told_exists(name: str) -> None:
 
 
 def test_every_option_alone_in_code_exists() -> None:
-    doors = "cli audit batch check chat config evaluate trace server mcp_server doctor".split()
+    doors = "cli audit batch check chat evaluate trace server mcp_server doctor".split()
     doors += ["read", "runs", "table", "watch"]
     text = "".join(help_of(f"agent.{door}") for door in doors if find_spec(f"agent.{door}"))
     known = set(re.findall(r"--[a-z][a-z-]*", text))

@@ -1,1 +1,0 @@
-"""A door: the settings file of a user."""
