@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import select
 import signal
@@ -12,35 +11,25 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from agent import shell
-from agent.errors import UsageError
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
     from mcp.server import Server
 
-CLIENTS = ("claude", "cursor", "vscode")
 EPILOG = """\b
 Examples:
   python -m agent.mcp_server --offline          # what an MCP client starts
-  python -m agent.mcp_server --install claude --write
   python -m agent.mcp_server --http --port 8001 # http://127.0.0.1:8001/mcp
 """
 
 
 @shell.door_command("agent.mcp_server", EPILOG)
-@click.option("--install", type=click.Choice(CLIENTS), help="Print the settings of this client.")
-@click.option("--write", is_flag=True, help="With --install: add them to its file.")
-@click.option("--documents", "api_documents", is_flag=True, default=None, help="Take files.")
 @click.option("--http", is_flag=True, help="Streamable HTTP at /mcp instead of standard input.")
 @shell.server_options(port=8001)
-def command(
-    install: str | None, write: bool, http: bool, host: str, port: int, **options: Any
-) -> int:
+def command(http: bool, host: str, port: int, **options: Any) -> int:
     """Serve research, checks and reading as tools, finished runs and their pages as resources.
 
     Over HTTP, listening on anything but loopback needs a token: AGENT_API_TOKEN.
     """
-    if install or write:
-        return _install(install, write, options)
     shell.require_extra("mcp", "mcp", "uvicorn")
     if not http:
         shell.require_stdin()
@@ -61,28 +50,6 @@ def command(
     _serve_stdio(tools.make_server())
     runs.close()
     runs.wait(serve.GRACE)
-    return 0
-
-
-def _install(client: str | None, write: bool, options: dict[str, Any]) -> int:
-    """Print the entry of a client, with those options that choose what is searched; or add it."""
-    from agent.mcp_server import install
-
-    if client is None:
-        raise UsageError("--write goes with --install.", f"Name one of: {', '.join(CLIENTS)}.")
-    corpus = options["corpus"]
-    arguments = ["--offline"] if options["offline"] else []
-    arguments += ["--documents"] if options["api_documents"] else []
-    arguments += ["--corpus", str(corpus.absolute())] if corpus else []
-    arguments += [word for server in options["mcp"] for word in ("--mcp", server)]
-    file, entry = install.client_file(client), install.make_entry(client, arguments)
-    if write:
-        text = json.dumps(install.add_entry(file, entry), indent=2, ensure_ascii=False)
-        with suppress(OSError):  # the same error is told when the file is written
-            file.path.parent.mkdir(parents=True, exist_ok=True)
-        shell.write_file(file.path, text + "\n")
-    shell.tell(f"{'Added to' if write else 'For'} {file.path}")
-    shell.print_json({file.key: {install.NAME: entry}})
     return 0
 
 

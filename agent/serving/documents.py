@@ -27,7 +27,6 @@ from agent.errors import Busy, UsageError
 from agent.search.documents import MAX_WAIT
 from agent.search.index import delete_index
 from agent.search.open_indexes import index_file
-from agent.serving.request import DOCUMENT_URI
 from agent.settings import Settings, user_folder
 from agent.state import Frozen
 from agent.state.clock import format_utc
@@ -107,8 +106,7 @@ class DocumentStore:
         return is_known
 
     def _folder_of(self, document: str) -> Path:
-        name = document.removeprefix(DOCUMENT_URI)
-        return self._root / hashlib.sha256(name.encode()).hexdigest()[:24]
+        return self._root / hashlib.sha256(document.encode()).hexdigest()[:24]
 
     def _folders(self) -> Iterator[Path]:
         """Those of single documents."""

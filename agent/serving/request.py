@@ -47,10 +47,7 @@ def make_configure(load: Callable[..., Settings], options: Mapping[str, Any]) ->
 
 
 RunId = Annotated[str, StringConstraints(pattern=f"^{RUN_NAME_PATTERN}$")]
-DOCUMENT_URI = "research://documents/"  # and its id: a document as a resource of MCP
-DocumentId = Annotated[
-    str, StringConstraints(pattern=rf"^(?:{DOCUMENT_URI})?[A-Za-z0-9_-]{{10,100}}$")
-]
+DocumentId = Annotated[str, StringConstraints(pattern="^[A-Za-z0-9_-]{10,100}$")]
 
 
 class RunRequest(Frozen):
@@ -86,7 +83,7 @@ class ResearchRequest(RunRequest):
         default=None,
         min_length=1,
         max_length=MAX_DOCUMENTS,
-        description="ids of documents, or their URIs as resources: they are then what is searched",
+        description="ids of documents: they are then what is searched",
     )
 
 

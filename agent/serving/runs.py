@@ -51,16 +51,9 @@ def begin_requested(
     return runs.begin(request.question, settings, detached=request.detach, follow=follow)
 
 
-def plan_requested(
-    configure: Configure, request: ResearchRequest, clarified: tuple[str, ...] = ()
-) -> PlanOffer:
-    """The plan of the report that a request asks for, before any search. It waits for a model.
-
-    `clarified`: what the user said of an earlier plan.
-    """
-    overrides = request.setting_overrides(configure({}))
-    overrides |= {"clarified": clarified} if clarified else {}
-    return offer_plan(request.question, configure(overrides))
+def plan_requested(configure: Configure, request: ResearchRequest) -> PlanOffer:
+    """The plan of the report that a request asks for, before any search. It waits for a model."""
+    return offer_plan(request.question, configure(request.setting_overrides(configure({}))))
 
 
 class Runs:

@@ -334,7 +334,7 @@ def test_the_door_that_reads_asks_the_server_that_an_address_names(
 
         settings = Settings(mcp=(http.url,), runs_dir=tmp_path, cache_dir=tmp_path)
         tools = PageTools(lambda more: settings.model_copy(update=dict(more)))
-        assert tools.read(ReadCall(url=place)).text == PAGE
+        assert tools.read(ReadCall(url=place))["text"] == PAGE
         for only in ({"offline": True}, {"corpus": DEMO}):
             alone = PageTools(lambda _, only=only: settings.model_copy(update=only))
             with pytest.raises(AgentError):
