@@ -9,13 +9,10 @@ from typing import Any
 
 from agent.answer.addresses import CorpusAddresses
 from agent.answer.check import build_check, decide_check_status
-from agent.answer.dated import find_series, find_timeline
 from agent.answer.formats import report_to_markdown
 from agent.answer.numbering import number_sources, renumber, renumber_slot
-from agent.answer.phrases import all_claims
 from agent.answer.report import (
     BLOCKED_OUTCOMES,
-    ReportAnswer,
     build_report,
     cited_sources,
     list_links,
@@ -140,23 +137,14 @@ def _number_sources(answer: Answer, research: Research) -> Answer:
     numbered = renumber(answer, numbers)
     sources = [source for source in research.sources if source.n in numbers]
     copies = tuple(_copy_warnings(sources, numbers))
-    report = numbered.report and _with_timelines(numbered.report)
-    if report:
+    if report := numbered.report:
         markdown = report_to_markdown(report, numbered.claims, numbered.citations)
         report = report.model_copy(update={"markdown": markdown})
     changes = {
         "report": report,
-        "series": tuple(find_series(all_claims(numbered), numbered.slots)),
         "warnings": (*numbered.warnings, *copies),
     }
     return numbered.model_copy(update=changes)
-
-
-def _with_timelines(report: ReportAnswer) -> ReportAnswer:
-    sections = tuple(
-        one.model_copy(update={"timeline": find_timeline(one.sentences)}) for one in report.sections
-    )
-    return report.model_copy(update={"sections": sections})
 
 
 def build_error_answer(topic: str, error: AgentError) -> Answer:

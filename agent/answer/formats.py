@@ -31,15 +31,13 @@ def write_answer(
     name: FormatName,
     *,
     compact: bool = False,
-    style: bytes = b"",
     browser: str = "",
 ) -> str | bytes:
-    """The answer in a format. `style`: of a bibliography. `browser`: that a PDF is printed with.
+    """The answer in a format. `browser`: that a PDF is printed with.
 
     Raises NotConfigured and OutputFailed.
     """
     from agent.answer import bibliography
-    from agent.answer.bibliography import read_style, to_bibliography
     from agent.answer.json_format import to_json, to_yaml
 
     writers: dict[FormatName, Callable[[], str | bytes]] = {
@@ -50,7 +48,6 @@ def write_answer(
         "text": lambda: to_text(answer),
         "docx": lambda: to_docx(answer),
         "pdf": lambda: to_pdf(answer, browser),
-        "bibliography": lambda: to_bibliography(answer, style or read_style("")),
         "bibtex": lambda: bibliography.to_bibtex(answer),
         "ris": lambda: bibliography.to_ris(answer),
         "csl-json": lambda: bibliography.to_csl_json(answer),

@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 from pydantic import Field
 
 from agent.answer.addresses import CorpusAddresses
-from agent.answer.dated import DatedSentence
 from agent.evidence.markers import strip_markers
 from agent.state import (
     Claim,
@@ -50,11 +49,6 @@ class ReportSection(Frozen):
     heading: str
     sentences: tuple[Claim, ...]
     open: tuple[str, ...] = seldom(())
-    timeline: tuple[DatedSentence, ...] = seldom(
-        (),
-        "those of the sentences that are proved and dated, in order of time, where "
-        "they are most of them: shown as a list",
-    )
 
 
 class ReportAnswer(Frozen):

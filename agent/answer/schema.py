@@ -8,7 +8,6 @@ from typing import Any, Generic, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agent.answer.check import ReportCheck
-from agent.answer.dated import Series
 from agent.answer.report import ReportAnswer
 from agent.evidence.credibility import Credibility
 from agent.outside.budget import CallUsage
@@ -167,9 +166,6 @@ class Answer(Frozen):
     )
     claims: tuple[Claim, ...] = ()
     slots: dict[str, SlotAnswer] = Field(default_factory=dict)
-    series: tuple[Series, ...] = seldom(
-        (), "numbers over time, each proved: drawn as charts; only where there are some"
-    )
     report: ReportAnswer | None = seldom(
         None, "with the strategy report only: `claims` are its executive summary"
     )
@@ -200,6 +196,28 @@ class Answer(Frozen):
         from agent.answer.formats import to_html_frame
 
         return to_html_frame(self)
+
+
+#: Fields of schema 2 that earlier versions wrote, as paths; lists on the way are gone through.
+GONE_FIELDS = ("series", "report.sections.timeline")
+
+
+def drop_gone_fields(answer: Json) -> Json:
+    """A stored answer object, perhaps of an earlier version, without the fields that are gone."""
+    for path in GONE_FIELDS:
+        answer = _drop_field(answer, path)
+    return answer
+
+
+def _drop_field(value: Any, path: str) -> Any:
+    if isinstance(value, list):
+        return [_drop_field(item, path) for item in value]
+    name, _, rest = path.partition(".")
+    if not isinstance(value, dict) or name not in value:
+        return value
+    if rest:
+        return value | {name: _drop_field(value[name], rest)}
+    return {key: item for key, item in value.items() if key != name}
 
 
 def answer_schema() -> dict[str, Any]:

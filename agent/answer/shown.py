@@ -7,8 +7,6 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from agent.answer import phrases, tree
-from agent.answer.chart import draw_chart
-from agent.answer.dated import Series, series_of_rows, series_of_sentences, series_of_slots
 from agent.evidence.citing import render_claim
 from agent.evidence.copies import DISAGREEMENT
 from agent.state import Claim, Verdict
@@ -61,9 +59,7 @@ def show_report(
     disputed = _lines(phrases.DISPUTED if report.conflicts else "", "quiet")
     sections = (
         _list_labels("Methodology", phrases.describe_methodology(report), "method"),
-        tree.PagePart(
-            "Executive Summary", (*_list_charted(summary, "answer"), *disputed), "answer"
-        ),
+        tree.PagePart("Executive Summary", (*_list_claims(summary, "answer"), *disputed), "answer"),
         tree.PagePart("Main Findings", themes, "findings"),
         tree.PagePart("Conflicting Information", _list_claims(conflicts) or none, "conflicts"),
         tree.PagePart("Confidence Assessment", (tree.Prose(confidence),), "confidence"),
@@ -85,7 +81,7 @@ def _list_report_sections(answer: Answer, report: ReportAnswer) -> Iterator[tree
 
 def list_sections(answer: Answer) -> Iterator[tree.PagePart]:
     """The sections of an answer without a report."""
-    text = _list_charted(answer.claims, "answer") or _lines(answer.answer, "answer")
+    text = _list_claims(answer.claims, "answer") or _lines(answer.answer, "answer")
     disputes = [item for item in _list_disputes(answer) if answer.report is None]
     blocks = (*_list_box(disputes), *text, *_list_slots(answer))
     yield tree.PagePart("Answer", blocks, "answer", is_lead=True)
@@ -162,7 +158,7 @@ def _list_claims(claims: Iterable[Claim], role: str = "") -> list[tree.Block]:
         groups = groupby(several, key=lambda claim: (claim.form, claim.intro))
         made = [(form, intro, list(some)) for (form, intro), some in groups]
         if is_row and (crossed := _cross([rows for _, _, rows in made])):
-            below = (_list_below(intro, rows) for _, intro, rows in made)
+            below = (_list_row_notes(rows) for _, _, rows in made)
             blocks += (crossed, *(block for some in below for block in some))
         else:
             blocks += (block for one in made for block in _list_block(*one, role))
@@ -188,18 +184,6 @@ def _cross(tables: Sequence[Sequence[Claim]]) -> tree.Table | None:
     return tree.Table(("", *things), lines, "compared")
 
 
-def _list_charted(claims: Sequence[Claim], role: str = "") -> list[tree.Block]:
-    """Claims in order, and below them the numbers over time of their sentences."""
-    charts = [block for one in series_of_sentences(claims) for block in _tabulate(one)]
-    return _list_claims(claims, role) + charts
-
-
-def _tabulate(series: Series) -> Sequence[tree.Block]:
-    """A series as a table with its chart."""
-    rows = [((one.at,), (one.said, " ", tree.Marks(one.citations))) for one in series.points]
-    return (tree.Table(("", series.name), rows), draw_chart(series))
-
-
 def _list_block(form: str, intro: str, claims: Sequence[Claim], role: str) -> Iterator[tree.Block]:
     """Claims of one form. The intro of rows ends with the head of their table."""
     lines = [] if form == "sentence" else [line.strip() for line in intro.splitlines()]
@@ -208,7 +192,7 @@ def _list_block(form: str, intro: str, claims: Sequence[Claim], role: str) -> It
     if form == "row":
         head = phrases.read_cells(table[0]) if table else []
         yield tree.Table(head, tuple(map(_read_row, claims)))
-        yield from _list_below(intro, claims)
+        yield from _list_row_notes(claims)
     elif form == "item":
         items = [(claim, [tree.Item(note) for note in list_notes(claim)]) for claim in claims]
         yield tree.Bullets([tree.Item(_read_sentence(one), notes) for one, notes in items], role)
@@ -216,9 +200,7 @@ def _list_block(form: str, intro: str, claims: Sequence[Claim], role: str) -> It
         yield from _list_sentences(claims, role)
 
 
-def _list_below(intro: str, rows: Sequence[Claim]) -> Iterator[tree.Block]:
-    """What stands below a table: its chart, and the notes of its rows."""
-    yield from map(draw_chart, series_of_rows(intro, rows))
+def _list_row_notes(rows: Sequence[Claim]) -> Iterator[tree.Block]:
     yield from (tree.Prose(note, "quiet") for row in rows for note in list_notes(row))
 
 
@@ -273,21 +255,8 @@ def _tell_verdict(claim: Claim) -> tree.Parts:
 def _list_themes(report: ReportAnswer) -> Iterator[tree.Block]:
     for n, theme in enumerate(report.sections, 1):
         yield tree.Heading(theme.heading, f"theme-{n}")
-        undated, dated = _part_dated(theme)
-        yield from _list_charted(undated)
-        yield from _list_timeline(dated)
+        yield from _list_claims(theme.sentences)
         yield from _list_open(theme)
-
-
-def _part_dated(theme: ReportSection) -> tuple[list[Claim], dict[str, list[Claim]]]:
-    """The sentences of a section: those beside its timeline, and those of it by their times."""
-    times = {one.text: one.at for one in theme.timeline}
-    dated: dict[str, list[Claim]] = {at: [] for at in sorted(times.values())}
-    undated = [one for one in theme.sentences if one.text not in times]
-    for one in theme.sentences:
-        if one.text in times:
-            dated[times[one.text]].append(one)
-    return undated, dated
 
 
 def _list_open(theme: ReportSection) -> Sequence[tree.Block]:
@@ -296,16 +265,6 @@ def _list_open(theme: ReportSection) -> Sequence[tree.Block]:
         return _lines("" if theme.sentences else phrases.TOLD_ELSEWHERE, "quiet")
     items = tuple(tree.Item((question,)) for question in theme.open)
     return (tree.Prose(("Not found:",), "quiet"), tree.Bullets(items, "quiet"))
-
-
-def _list_timeline(dated: Mapping[str, Sequence[Claim]]) -> Sequence[tree.Block]:
-    """Sentences with their times, in order."""
-    items = [
-        tree.Item((tree.Text(f"{at}:", "strong"), " ", *_read_sentence(one)))
-        for at, claims in dated.items()
-        for one in claims
-    ]
-    return (tree.Bullets(items, "timeline"),) if items else ()
 
 
 def _list_links(report: ReportAnswer | None) -> Iterator[tree.Block]:
@@ -351,7 +310,7 @@ def _list_slots(answer: Answer, found: Mapping[Verdict, str] | None = None) -> S
         for name, slot in answer.slots.items()
     ]
     table = tree.Table(("Fact", "Value", "Status"), rows, "slots")
-    return (table, *map(draw_chart, series_of_slots(answer.slots))) if rows else ()
+    return (table,) if rows else ()
 
 
 def _join_values(slot: SlotAnswer) -> tree.Parts:

@@ -141,13 +141,14 @@ def _holds(page: Page, citation: Citation) -> bool:
 
 def _read_answer(file: Path) -> Json:
     """The JSON object of a file, or the answer of an export. Raises UsageError."""
+    from agent.answer import drop_gone_fields
     from agent.outside.input_file import read_json
     from agent.run.export import is_export, read_answer
 
     value = read_answer(file) if is_export(file) else read_json(file, "Name an answer's file.")
     if not isinstance(value, dict):
         raise UsageError(f"{file} is not an answer object.", "Name the file of an answer.")
-    return value
+    return drop_gone_fields(value)
 
 
 if __name__ == "__main__":

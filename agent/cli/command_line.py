@@ -79,9 +79,6 @@ or before there was anything to answer from.
 )
 @shell.options("no-cache trust-env lang out verbose schema")
 @click.option("--format", type=FORMAT, metavar="FORMAT", help=f"{LOOKS}  [default: json]")
-@click.option(
-    "--style", metavar="NAME", default="", help="Style of a bibliography, or its .csl file."
-)
 @click.option("--compact", is_flag=True, help="JSON on one line.")
 @click.option("--strict", is_flag=True, help="Exit 4 for partial, degraded, unsupported.")
 @click.option("--events", is_flag=True, help="Events as JSON lines on stderr.")

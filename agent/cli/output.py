@@ -93,20 +93,13 @@ def print_answer(answer: Answer, options: dict[str, Any]) -> int:
 
 
 def require_formats(options: dict[str, Any]) -> dict[str, Any]:
-    """The options, with the browser of a PDF and the style of a bibliography that are asked for.
+    """The options, with the browser of a PDF that is asked for.
 
     Raises NotConfigured or UsageError where an answer cannot be written as it is asked for.
     """
     forms = {options["format"], options.get("out_format", options["format"])}
     for form in forms:
         shell.require_format(form, options["out"])
-    if "bibliography" in forms:
-        from agent.answer.bibliography import read_style
-
-        options = {**options, "style_file": read_style(options["style"])}
-    elif options["style"]:
-        fault = "--style has no effect here: it is of a bibliography."
-        raise UsageError(fault, "Add --format bibliography.")
     if "pdf" not in forms:
         return options
     from agent.answer.printed import require_browser
@@ -170,9 +163,7 @@ def _format_answer(
         return text
     if form == "text" and for_terminal and sys.stdout.isatty():
         return formats.to_terminal(answer)
-    return formats.write_answer(
-        answer, form, style=options.get("style_file", b""), browser=options.get("printer", "")
-    )
+    return formats.write_answer(answer, form, browser=options.get("printer", ""))
 
 
 def _exit_status(answer: Answer, strict: bool) -> int:

@@ -70,7 +70,6 @@ LABELS: dict[str, Any] = {
 }
 WORDS = "words of a question, a title or tags"
 UI_SUFFIXES = {".html", ".css", ".js", ".svg", ".png", ".ico", ".woff2"}
-StyleName = Annotated[str, Query(pattern="^[a-z0-9-]*$", description="of a bibliography")]
 RunName = Annotated[str, PathParameter(pattern=f"^{RUN_NAME_PATTERN}$", description="a run's id")]
 
 
@@ -293,13 +292,13 @@ def _add_output_routes(app: FastAPI, backend: Backend) -> None:
         return EventStream.after(await backend.find(name), backend.linger, last_event_id)
 
     @app.get("/api/runs/{name}/answer", response_model=Answer, responses=RUN_REFUSALS)
-    async def answer(name: RunName, format: FormatName = "json", style: StyleName = "") -> Response:
-        """The answer of a run that has ended, as a file; `style` is of a bibliography."""
+    async def answer(name: RunName, format: FormatName = "json") -> Response:
+        """The answer of a run that has ended, as a file."""
         live = await backend.find(name)
         if live.answer is None:
             raise HTTPException(409, "The run has not ended.")
         return await run_in_threadpool(
-            responses.file_response, live.id, live.answer, format, backend.settings, style
+            responses.file_response, live.id, live.answer, format, backend.settings
         )
 
 

@@ -11,7 +11,6 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from agent.answer import Answer, build_error_answer
-from agent.answer.bibliography import read_style
 from agent.answer.check import build_check_result
 from agent.answer.check_page import write_check_page
 from agent.answer.formats import to_check_text, to_markdown, write_answer
@@ -58,13 +57,10 @@ def status_of(answer: Answer) -> int:
     return status_of.get(answer.error.kind, 502) if answer.error else 200
 
 
-def file_response(
-    name: str, answer: Answer, form: FormatName, settings: Settings, style: str = ""
-) -> Response:
+def file_response(name: str, answer: Answer, form: FormatName, settings: Settings) -> Response:
     """An answer as a file to download and pass on: it does not tell where its journal lies.
 
-    Raises NotConfigured where the format cannot be made here, OutputFailed, UsageError for the
-    style.
+    Raises NotConfigured where the format cannot be made here, OutputFailed.
     """
     run = answer.run and answer.run.model_copy(update={"journal": None})
     answer = answer.model_copy(update={"run": run})
@@ -72,8 +68,7 @@ def file_response(
     printer = require_browser(settings.page_browser_path) if form == "pdf" else ""
     content = _write_check(answer, form, printer) if answer.check else None
     if content is None:
-        read = read_style(style) if form == "bibliography" else b""
-        content = write_answer(answer, form, style=read, browser=printer)
+        content = write_answer(answer, form, browser=printer)
     kind = FORMATS[form]
     headers = {
         "Content-Type": kind.content_type,

@@ -1,4 +1,4 @@
-"""The formats of an answer that other programs read: YAML, PDF, a bibliography in a style."""
+"""The formats of an answer that other programs read: YAML, PDF."""
 
 from __future__ import annotations
 
@@ -14,10 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.answer import Answer, to_json
-from agent.answer.bibliography import MAX_STYLE, list_items, read_style, to_bibliography
 from agent.answer.formats import write_answer
 from agent.answer.printed import print_html
-from agent.errors import UsageError
 from agent.pages.browser import find_browser
 from agent.shell import FORMATS, FormatName, format_of_file
 from tests.support.page_server import PageServer, reply
@@ -25,11 +23,6 @@ from tests.support.reports import world_cup_answer
 
 needs_browser = pytest.mark.skipif(find_browser() is None, reason="no Chromium is installed")
 UI = Path(__file__).parents[2] / "agent/server/ui/tools.js"
-CSL = '<style xmlns="http://purl.org/net/xbiblio/csl">{}</style>'
-NUMBERED = CSL.format(
-    '<bibliography><sort><key variable="title"/></sort><layout suffix="."><text variable="title"/>'
-    '<text variable="URL" prefix=" "/></layout></bibliography>'
-)
 
 
 @pytest.mark.slow
@@ -40,7 +33,7 @@ def test_every_format_is_written_and_known_by_the_ending_of_its_file() -> None:
         if name != "pdf":
             written = write_answer(answer, name)
             assert written and isinstance(written, bytes) == form.is_binary, name
-    for name in set(FORMATS) - {"bibliography", "csl-json"}:
+    for name in set(FORMATS) - {"csl-json"}:
         assert {format_of_file(Path(f"a{end.upper()}")) for end in FORMATS[name].suffixes} == {name}
     assert format_of_file(Path("a")) == "json"
     offered = re.findall(r'\["[^"]+", "([\w-]+)", "([\w.]+)"\]', UI.read_text("utf-8"))
@@ -61,49 +54,6 @@ def test_yaml_says_what_json_says(texts: list[str]) -> None:
     assert yaml.safe_load(written) == json.loads(to_json(answer))
     block = written[written.index("\nwarnings:") : written.index("\nusage:")]
     assert not re.search(r"^- [\d+.-]", block, re.M), "a number to a reader of YAML 1.2"
-
-
-def test_a_bibliography_has_the_order_and_the_words_of_its_style(tmp_path: Path) -> None:
-    answer, file = world_cup_answer(), tmp_path / "own.csl"
-    file.write_text(NUMBERED, "utf-8")
-    lines = to_bibliography(answer, read_style(str(file))).splitlines()
-    pairs = sorted(
-        (str(one["title"]).lower(), f"{one['title']} {one['URL']}.") for one in list_items(answer)
-    )
-    assert lines == [line for _, line in pairs]
-    assert all(
-        "Available at: " in line for line in to_bibliography(answer, read_style("")).splitlines()
-    )
-
-
-RECURSIVE = (
-    '<macro name="a"><text macro="a"/></macro>'
-    '<bibliography><layout><text macro="a"/></layout></bibliography>'
-)
-LAUGHS = "".join(
-    f'<macro name="m{n}">{f"""<text macro="m{n - 1}"/>""" * 10}</macro>' for n in range(1, 12)
-)
-LAYOUT = '<bibliography><layout><text macro="m11"/></layout></bibliography>'
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "no xml",
-        CSL.format(""),
-        '<!DOCTYPE x [<!ENTITY a "b">]>' + NUMBERED,
-        CSL.format(RECURSIVE),
-        CSL.format(LAUGHS + LAYOUT),
-        CSL.format('<bibliography><layout><text macro="none"/></layout></bibliography>'),
-        NUMBERED + " " * MAX_STYLE,
-        "<style>" + NUMBERED + "</style>",
-    ],
-    ids="text empty entity recursive laughs dangling long other".split(),
-)
-def test_what_is_no_style_is_refused(tmp_path: Path, text: str) -> None:
-    (file := tmp_path / "own.csl").write_text(text, "utf-8")
-    with pytest.raises(UsageError, match="No style for a bibliography"):
-        read_style(str(file))
 
 
 @needs_browser

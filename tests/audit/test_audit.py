@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agent.answer import to_json
+from agent.answer import drop_gone_fields, to_json
 from agent.errors import JournalError, UsageError
 from agent.run import research
 from agent.run.audit import audit_answer
@@ -72,7 +72,6 @@ def put(path: str, value: Any) -> Callable[[Json], None]:
     return tamper
 
 
-POINT = {"at": "2001", "value": 1.0, "said": "1", "citations": [1]}
 TAMPERINGS: list[tuple[Callable[[Json], None], str]] = [
     (put("answer", "Brazil won the cup [1]."), "answer"),
     (put("citations.0.quote", "Brazil won the cup."), "citations[0].quote"),
@@ -96,7 +95,6 @@ TAMPERINGS: list[tuple[Callable[[Json], None], str]] = [
     (put("usage.searches", 0), "usage.searches"),
     (put("warnings", []), "warnings"),
     (put("citations.0.credibility.score", 0.99), "citations[0].credibility.score"),
-    (put("series", [{"name": "cups", "points": [POINT] * 3}]), "series"),
     (put("status", "splendid"), "$.status"),
     (lambda answer: answer.pop("citations"), "$"),
     (put("extra", 1), "$"),
@@ -110,6 +108,15 @@ def test_tampering_is_found_and_named(number: int, answer: Json) -> None:
     tamper(changed)
     found = audit_answer(changed)
     assert not found["ok"] and where in {failure["where"] for failure in found["failures"]}
+
+
+def test_fields_of_earlier_versions_are_passed_over(answer: Json) -> None:
+    older = answer | {"series": [{"name": "cups", "points": []}]}
+    assert audit_answer(older)["ok"]
+    sections = [{"heading": "a", "timeline": [{"at": "2001"}]}]
+    given = {"series": 1, "slots": {"series": 2}, "report": {"sections": sections}}
+    kept = {"slots": {"series": 2}, "report": {"sections": [{"heading": "a"}]}}
+    assert drop_gone_fields(given) == kept
 
 
 def test_a_tampered_journal_is_found(answer: Json, tmp_path: Path) -> None:

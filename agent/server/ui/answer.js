@@ -71,15 +71,12 @@ function contentsElement({ report }) {
 }
 
 function reportSections({ report, citations }, evidence) {
-  const themes = report.sections.map(({ heading, sentences, timeline = [] }, n) => {
-    const dated = timeline.map(({ text }) => sentences.find((one) => one.text === text));
-    const others = sentences.filter((one) => !dated.includes(one));
+  const themes = report.sections.map(({ heading, sentences }, n) => {
     return element(
       "section",
       { class: "theme" },
       textElement(heading, "h2", { id: `theme-${n + 1}`, tabindex: "-1" }),
-      claimElements(others, evidence),
-      claimList(dated, evidence),
+      claimElements(sentences, evidence),
     );
   });
   const conflicts = report.conflicts.length && claimList(report.conflicts, evidence);
