@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from random import Random
 from typing import NamedTuple
 
-from agent.run.watches import Notice
 from agent.settings import Settings, parse_settings
+from agent.watch.state import Notice
 from agent.watch.watch import Watch
 from evals.harness import Bench, Evaluation, Table, count, main, size
 from tests.support.services import ModelRequest, Raw, Services

@@ -222,8 +222,6 @@ class Settings(Frozen):
     # who is told of the end of a run, and of what a watch finds
     run_webhook: str = ""  # gets the end of each run; empty: nobody does
     webhook_secret: SecretStr = SecretStr("")  # signs what a webhook gets; whsec_... is base64
-    smtp_url: SecretStr = SecretStr("")  # smtps://user:password@host, or smtp:// with STARTTLS
-    email_from: str = ""  # empty: the user of `smtp_url`
 
     # the HTTP server, and the MCP server over HTTP
     api_token: SecretStr = SecretStr("")  # that requests carry; required beyond loopback

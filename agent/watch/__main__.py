@@ -28,13 +28,14 @@ degraded, or could not read a page of the old value does not count.
 \b
 Examples:
   python -m agent.watch "Who is the CEO of LEGO?" --slots ceo --every 1d
-  python -m agent.watch "..." --once --out changes.jsonl --feed changes.xml
+  python -m agent.watch "..." --once --out changes.jsonl
   python -m agent.watch questions.txt --every 12h --webhook https://...
 
 \b
-A webhook is signed with RESEARCH_AGENT_WEBHOOK_SECRET, an e-mail sent by
-RESEARCH_AGENT_SMTP_URL. Exit status: 0, also where nothing changed and after
-Ctrl-C; 1 could not run, or could not tell; 2 wrong usage.
+A webhook is signed with RESEARCH_AGENT_WEBHOOK_SECRET. --notify takes an
+address of Apprise: mail, chats and others (pip install
+'llm-research-agent[notify]'). Exit status: 0, also where nothing changed and
+after Ctrl-C; 1 could not run, or could not tell; 2 wrong usage.
 """
 UNITS = {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 LEAST_SECONDS, MOST_SECONDS = 60, 366 * 86_400
@@ -56,9 +57,8 @@ def _read_interval(_: click.Context, __: click.Parameter, value: str | None) -> 
 @click.argument("question", metavar="QUESTION|FILE")
 @click.option("--every", callback=_read_interval, metavar="TIME", help="30m, 12h, 1d, 1w.")
 @click.option("--once", is_flag=True, help="Ask once and end: for cron.")
-@click.option("--feed", type=shell.PATH, help="Add what is told to this Atom feed.")
 @click.option("--webhook", metavar="URL", help="Post what is told to this address, signed.")
-@click.option("--email", metavar="ADDRESS", help="Send what is told to this address.")
+@click.option("--notify", metavar="URL", help="Send what is told to this address of Apprise.")
 @click.option("--out", type=shell.PATH, help="Append what is told to this file, as JSON lines.")
 @shell.options("strategy depth slots llm search corpus offline browser verify")
 @shell.cap_options("a run")
@@ -80,7 +80,7 @@ def _make_watches(options: dict[str, Any]) -> list[Watch]:
     from agent.run.models import make_models
     from agent.settings import load_options
     from agent.settings.fields import RUN_SOURCES
-    from agent.watch.channels import make_channels
+    from agent.watch.notifiers import make_notifiers
     from agent.watch.watch import Watch
 
     settings = load_options({**options, "cache": False})  # what is kept has not changed
@@ -88,11 +88,10 @@ def _make_watches(options: dict[str, Any]) -> list[Watch]:
     search = tuple(name for name in settings.search if name.lower() not in RUN_SOURCES)
     settings = settings.model_copy(update={"search": search})
     make_models(settings)  # raises what no run could be made with
-    names = ("out", "feed", "webhook", "email")
-    told = {name: options[name] for name in names}
-    channels = make_channels(settings, for_people=sys.stdout.isatty(), **told)
+    places = {name: options[name] for name in ("out", "webhook", "notify")}
+    notifiers = make_notifiers(settings, for_people=sys.stdout.isatty(), **places)
     questions = _read_questions(options["question"])
-    return [Watch(question, settings, options["every"], channels) for question in questions]
+    return [Watch(question, settings, options["every"], notifiers) for question in questions]
 
 
 def _read_questions(question: str) -> list[str]:

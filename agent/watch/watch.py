@@ -8,7 +8,7 @@ tells each change at least once; the id of a notice tells a second telling from 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
@@ -23,10 +23,14 @@ from agent.run.changes import (
     known_statements,
 )
 from agent.run.request import clean_topic
-from agent.run.watches import (
-    MAX_POINTS,
+from agent.slots.sameness import same_value
+from agent.state.clock import parse_utc, utc_now
+from agent.state.values import hash_text
+from agent.steps.generate_queries import STAND_IN
+from agent.watch.grounds import ENOUGH_RUNS, Grounds
+from agent.watch.notifiers import Notifier
+from agent.watch.state import (
     MAX_RUNS,
-    MAX_TOLD,
     Doubt,
     Notice,
     Pending,
@@ -34,11 +38,6 @@ from agent.run.watches import (
     WatchState,
     watch_id,
 )
-from agent.slots.sameness import same_value
-from agent.state.clock import parse_utc, utc_now
-from agent.state.values import hash_text
-from agent.steps.generate_queries import STAND_IN
-from agent.watch.grounds import ENOUGH_RUNS, Grounds
 
 if TYPE_CHECKING:
     from agent.answer import Answer
@@ -57,10 +56,6 @@ class RunFailed(AgentError):
         self.kind = answer.error.kind  # type: ignore[misc]  # it is told as that error would be
 
 
-#: One way to tell a notice. Raises AgentError where it cannot be told now.
-Channel = Callable[[Notice], None]
-
-
 class Watch:
     """A question that stays. `every`: seconds between two runs; None: it is asked when called."""
 
@@ -69,14 +64,14 @@ class Watch:
         question: str,
         settings: Settings,
         every: float | None,
-        channels: Mapping[str, Channel],
+        notifiers: Mapping[str, Notifier],
     ) -> None:
         self.question = clean_topic(question)
-        self.problems: list[AgentError] = []  # of the last check: channels that did not take it
+        self.problems: list[AgentError] = []  # of the last check: notifiers that failed
         self.note = ""  # why the last check told nothing, where that is worth a word
         self._settings = settings
         self._every = every
-        self._channels = channels
+        self._notifiers = notifiers
         self._files = WatchFiles(settings)
         self._id = watch_id(self.question, settings.slots)
         self._run: Run | None = None
@@ -111,7 +106,6 @@ class Watch:
             id=self._id,
             question=self.question,
             slots=self._settings.slots,
-            begun_at=utc_now(),
         )
 
     def _seconds_left(self, state: WatchState) -> float:
@@ -130,11 +124,9 @@ class Watch:
         if self._is_stopped:
             self._run.stop()
         answer = self._run.answer()
-        state = state.model_copy(update={"asked_at": utc_now(), "every": self._every})
+        state = state.model_copy(update={"asked_at": utc_now()})
         self.note = _why_not_counted(self._run, answer)
-        if self.note:
-            state = state.model_copy(update={"problem": self.note})
-        else:
+        if not self.note:
             state = self._take_in(state, answer, self._run)
         self._files.write(state)
         if answer.error:
@@ -159,21 +151,17 @@ class Watch:
         # what is not told yet must not count as said before
         is_settled = len(changes) == len(possible) and answer.run and answer.run.journal
         journals = [answer.run.journal] if is_settled and answer.run else []
-        left = tuple(self._channels)
+        left = tuple(self._notifiers)
         now: dict[str, Any] = {
-            "problem": "",
             "doubts": doubts,
             "slots": state.slots or tuple(name for name in answer.slots if name != STAND_IN),
             "values": values,
-            "history": _add_points(state, values),
             "pending": (*state.pending, *(Pending(notice=one, left=left) for one in notices)),
-            "told": (*state.told, *notices)[-MAX_TOLD:],
             # a value that comes back is a change too: what pages said before this one is forgotten
             "runs": (*journals, *(() if changes and journals else state.runs))[:MAX_RUNS],
         }
         if notices:
-            now |= {"answer": answer.answer, "changed_at": utc_now()}
-            now |= {"statements": statements or state.statements}
+            now |= {"changed_at": utc_now(), "statements": statements or state.statements}
         return state.model_copy(update=now)
 
     def _bear_out(
@@ -197,7 +185,7 @@ class Watch:
     # --- telling ---------------------------------------------------------------------------------
 
     def _tell(self, state: WatchState) -> WatchState:
-        """Give each channel what it has not told yet; returns the state, written after each."""
+        """Give each notifier what it has not sent yet; returns the state, written after each."""
         for pending in state.pending:
             for name in pending.left:
                 if self._has_told(name, pending.notice):
@@ -206,10 +194,10 @@ class Watch:
         return state
 
     def _has_told(self, name: str, notice: Notice) -> bool:
-        """Whether a channel needs a notice no more: it has it, or is not asked for any more."""
+        """Whether a notifier needs a notice no more: it has it, or is not asked for any more."""
         try:
-            if name in self._channels:
-                self._channels[name](notice)
+            if name in self._notifiers:
+                self._notifiers[name](notice)
         except AgentError as error:
             self.problems.append(error)
             return False
@@ -254,16 +242,6 @@ def _values_to_keep(
     return {**same, **kept}
 
 
-def _add_points(state: WatchState, values: Mapping[str, Known]) -> dict[str, tuple[Known, ...]]:
-    """The history of each slot with its value, where that is another one than before."""
-    history = dict(state.history)
-    for name, known in values.items():
-        points = history.get(name, ())
-        if not points or (points[-1].since, points[-1].value) != (known.since, known.value):
-            history[name] = (*points, known)[-MAX_POINTS:]
-    return history
-
-
 # --- notices -----------------------------------------------------------------------------------
 
 
@@ -277,7 +255,7 @@ def _make_notice(state: WatchState, answer: Answer, **told: Any) -> Notice:
 
 
 def _strike_out(state: WatchState, notice: Notice, name: str) -> WatchState:
-    """The state without a channel among those that have a notice to tell."""
+    """The state without a notifier among those that have a notice to send."""
     rows = [
         (one, tuple(n for n in one.left if n != name) if one.notice.id == notice.id else one.left)
         for one in state.pending

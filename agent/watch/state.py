@@ -5,26 +5,23 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from agent.errors import JournalError
 from agent.outside.file_lock import hold_lock
 from agent.outside.input_file import read_model
 from agent.run.begin import journal_path
 from agent.run.changes import Known
-from agent.run.library import LABELS_END, delete_with_labels
 from agent.settings import Settings
 from agent.shell import write_file
 from agent.state import Frozen, Scalar
 
 MAX_BYTES = 20_000_000  # of a watch's file
-MAX_POINTS = 1000  # of a slot's history, the newest
 MAX_RUNS = 10  # whose pages are looked at before a change is told
-MAX_TOLD = 100  # notices that are kept, for the feed
 
 
 class Notice(Frozen):
@@ -44,7 +41,7 @@ class Notice(Frozen):
 
 
 class Pending(Frozen):
-    """A notice that some channels have not told yet."""
+    """A notice that some notifiers have not sent yet."""
 
     notice: Notice
     left: tuple[str, ...]
@@ -58,22 +55,18 @@ class Doubt(Frozen):
 
 
 class WatchState(Frozen):
-    """What is known of a watch. `history`: the values of each slot, since when, with sources."""
+    """What is known of a watch. Fields of earlier versions are ignored."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
     id: str
     question: str
     slots: tuple[str, ...] = ()  # that are asked for; those of the first run, if none were named
-    every: float | None = None  # seconds
-    begun_at: str
     asked_at: str = ""
     changed_at: str = ""
-    problem: str = ""  # why the last run did not count
-    answer: str = ""
     values: dict[str, Known] = Field(default_factory=dict)
     statements: tuple[Known, ...] = ()
-    history: dict[str, tuple[Known, ...]] = Field(default_factory=dict)
     runs: tuple[str, ...] = ()  # the journals of the last runs that counted, the newest first
-    told: tuple[Notice, ...] = ()
     pending: tuple[Pending, ...] = ()
     doubts: dict[str, Doubt] = Field(default_factory=dict)  # by what they are of
 
@@ -90,16 +83,6 @@ class WatchFiles:
     def __init__(self, settings: Settings) -> None:
         self.folder = journal_path(settings, "any").parent / "watches"
 
-    def list_all(self) -> list[WatchState]:
-        """The watches whose file can be read, the one that changed last first."""
-        found: list[WatchState] = []
-        for path in self.folder.glob("*.json"):
-            if path.name.endswith(LABELS_END):
-                continue
-            with suppress(JournalError):  # one that is broken is told where it is asked for
-                found += filter(None, [self.read(path.stem)])
-        return sorted(found, key=lambda one: (one.changed_at, one.id), reverse=True)
-
     def read(self, name: str) -> WatchState | None:
         """A watch; None if there is none. Raises JournalError for a file that is no watch's."""
         path = self.path(name)
@@ -114,13 +97,6 @@ class WatchFiles:
     def write(self, state: WatchState) -> None:
         """Write a watch whole, or leave its file as it is. Raises OutputFailed."""
         write_file(self.path(state.id), state.model_dump_json(), is_private=True)
-
-    def delete(self, name: str) -> bool:
-        """Delete a watch; returns whether there was one."""
-        path = self.path(name)
-        is_there = path.is_file()
-        delete_with_labels(path)
-        return is_there
 
     @contextmanager
     def hold(self, name: str) -> Iterator[bool]:
