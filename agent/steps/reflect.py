@@ -13,7 +13,7 @@ from agent.evidence import fold, render_sources, select_passages
 from agent.evidence.citing import has_citation, locate_citation
 from agent.evidence.selection import NOTHING, Memory
 from agent.outside import Ask, Excerpt, Task
-from agent.slots.forms import holds_value, slot_words
+from agent.slots.forms import slot_words
 from agent.slots.grounding import ground_rows
 from agent.slots.rows import SlotValue
 from agent.slots.weighing import make_findings
@@ -167,7 +167,7 @@ class Reflect:
             yield _build_reflection(research, Coverage(slots=[]))[0]
             return
         shown = self._show(research)
-        found = self._fill_told((yield from self._read(shown)), research, shown["evidence"])
+        found = yield from self._read(shown)
         reflection, misfits = _build_reflection(research, found)
         earlier = {event.message for event in research.events_of(Warned)}
         for warning in misfits[:MAX_MISFIT_WARNINGS]:
@@ -195,25 +195,6 @@ class Reflect:
         read = ReadSources(**shown, max_words=self.max_words)
         reading = yield from try_to_ask(read, self.ask, stand_in="extractive")
         return reading or (yield from ask_with_fallback(check, self.fallback, self.fallback))
-
-    def _fill_told(
-        self, found: Coverage | Reading, research: Research, evidence: tuple[Excerpt, ...]
-    ) -> Coverage | Reading:
-        """A reading with what rules find of slots that it left open, where its answer says that.
-
-        So the answer has no other value than its slot, and a source that says another one counts.
-        """
-        told = found.answer if isinstance(found, Reading) and found.answerable else ""
-        given = {fold(row.name) for row in found.slots if row.value is not None}
-        silent = tuple(slot for slot in research.slots if fold(slot.name) not in given)
-        silent = tuple(slot for slot in silent if "[]" not in slot.name) if told else ()
-        if not silent:
-            return found
-        check = CheckCoverage(topic=research.topic, slots=silent, evidence=evidence)
-        rows = [row for row in self.fallback(check).answer.slots if row.value is not None]
-        said = {row.name for row in rows if holds_value(told, str(row.value))}
-        more = [row for row in rows if row.name in said]
-        return found.model_copy(update={"slots": [*found.slots, *more]})
 
 
 def _describe_slot(slot: Slot) -> str:
