@@ -37,14 +37,12 @@ from agent.answer.status import (
 )
 from agent.characters import strip_controls
 from agent.errors import AgentError
-from agent.evidence.copies import describe_rival, find_copies
+from agent.evidence.copies import find_copies
 from agent.evidence.credibility import rate_credibility
 from agent.evidence.links import quote_link
-from agent.evidence.measures import find_disagreements
 from agent.outside.budget import CallUsage, round_dollars
 from agent.outside.recording import parent_of
 from agent.slots.data import keep_valid
-from agent.slots.namesakes import drop_told_apart
 from agent.slots.weighing import rate_confidence
 from agent.state import (
     Asked,
@@ -92,8 +90,7 @@ def build_answer(
     quotes = _cited_quotes(research, findings.values())
     cite = partial(_build_citation, research=research, run=run, addresses=addresses)
     citations = tuple(map(cite, quotes))
-    rivals = drop_told_apart(find_disagreements(quotes, research.sources), findings.values())
-    shortfalls = (*find_shortfalls(research, findings), *map(describe_rival, rivals))
+    shortfalls = tuple(find_shortfalls(research, findings))
     counts = _count_sources(research)
     answer = Answer(
         topic=research.original_topic,

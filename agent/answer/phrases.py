@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from agent.evidence.markdown import split_cells
 from agent.outside.budget import CallUsage
-from agent.slots.versions import is_time
 from agent.state import Calculation, Claim, Difference, Scalar, Verdict, is_retracted, name_thing
 from agent.state.json_data import Json, get_path
 
@@ -45,8 +44,6 @@ BECAME = {
 #: How a slot is told of by its status.
 SLOT_LABELS = {"filled": "found", "missing": "not found", "conflict": "sources disagree"}
 SEVERAL_THINGS = "several things of this name"
-SEVERAL_ANSWERS = "several answers"
-SEVERAL_TIMES = "the newest first"
 #: What is said of a site by its standing, which is at least so much: 0 to 1.
 STANDING_LABELS = ((0.7, "Reliable"), (0.5, "Mixed"), (0.4, "Not rated"), (0.0, "With care"))
 STOOD_IN = "something stood in for what was asked for"
@@ -213,8 +210,7 @@ def describe_slot(slot: SlotAnswer, found: Mapping[Verdict, str] | None = None) 
     if slot.status != "filled":
         return SLOT_LABELS[slot.status]
     if slot.of:
-        things = SEVERAL_ANSWERS if slot.of == slot.value else SEVERAL_THINGS
-        return f"{SLOT_LABELS['filled']}, {SEVERAL_TIMES if is_time(slot.of) else things}"
+        return f"{SLOT_LABELS['filled']}, {SEVERAL_THINGS}"
     label = SLOT_LABELS["filled"] if found is None else found[slot.verdict]
     sources = _format_count(len(list_values(slot)[0][1]), "source")
     return ", ".join(filter(None, (label, sources)))

@@ -7,8 +7,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from agent.answer import phrases, tree
+from agent.answer.status import DISAGREEMENT
 from agent.evidence.citing import render_claim
-from agent.evidence.copies import DISAGREEMENT
 from agent.state import Claim, Verdict
 from agent.state.urls import is_web_url
 
@@ -92,22 +92,19 @@ def list_sections(answer: Answer) -> Iterator[tree.PagePart]:
 def show_on_terminal(answer: Answer) -> tree.Shown:
     """The answer as a terminal shows it: what sources disagree about first."""
     report = answer.report
-    rivals = [one for one in answer.warnings if one.startswith(f"{DISAGREEMENT}: ")]
     disputes = _list_disputes(answer)
-    told = () if disputes else rivals
-    warnings = [one for one in answer.warnings if one not in told]
     is_settled = answer.status == "complete" and not answer.degraded
     has_values = any(slot.value is not None for slot in answer.slots.values())
     lists = {"Sources": answer.citations, phrases.CLOSEST: answer.closest}
     sources = {name: _list_sources(some, is_short=True) for name, some in lists.items()}
     blocks: list[tree.Block] = [
-        *_list_box(disputes or [tree.Item((rival,)) for rival in rivals]),
+        *_list_box(disputes),
         *(() if is_settled else _lines(phrases.describe_status(answer), "warn")),
         *(_list_claims(answer.claims) or _lines(answer.answer)),
         *(_list_slots(answer, phrases.VALUE_LABELS) if has_values else ()),
         *(_list_short_report(report) if report else ()),
         *(tree.Group((tree.Heading(name), *some)) for name, some in sources.items() if some),
-        *list_warnings(warnings, "quiet"),
+        *list_warnings(answer.warnings, "quiet"),
         *_lines(phrases.summarize_run(answer), "quiet"),
     ]
     return tree.Shown(report.title if report else answer.topic, blocks)

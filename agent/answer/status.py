@@ -9,18 +9,12 @@ from typing import Literal
 from agent.answer.report import all_claims
 from agent.answer.schema import Citation
 from agent.errors import AgentError
-from agent.evidence.asked import find_count, find_untold, split_question
-from agent.evidence.copies import DISAGREEMENT
 from agent.evidence.language import language_of
-from agent.evidence.lists import find_left_out, list_around
-from agent.evidence.names import find_names
-from agent.slots.forms import slot_words
 from agent.slots.weighing import is_disputed
 from agent.state import (
     Answered,
     Asked,
     Claim,
-    Composed,
     Failed,
     Finding,
     Research,
@@ -30,6 +24,7 @@ from agent.state import (
 
 Status = Literal["complete", "partial", "insufficient", "error"]
 
+DISAGREEMENT = "The sources disagree"  # how each warning begins that reports one
 MOST_NAMED = 5  # slots or pages in one sentence
 #: Outcomes of a try at a search provider after which nothing stands in for it: it answered, or it
 #: was never to be asked.
@@ -62,9 +57,6 @@ def find_shortfalls(research: Research, findings: Mapping[str, Finding]) -> Iter
     report = research.answer.report if research.answer else None
     if unanswered := [one for theme in report.themes for one in theme.open] if report else []:
         yield f"Without an answer: {list_names(unanswered)}"
-    known = [one for one in findings.values() if one.value is not None]
-    if research.answer:
-        yield from _find_untold(research, research.answer, known, needed)
     opposed = [f for f in findings.values() if f.status == "conflict" or _is_denied(f, claims)]
     if opposed:
         yield f"{DISAGREEMENT} about: {list_names([one.slot for one in opposed])}."
@@ -91,37 +83,6 @@ def _is_denied(finding: Finding, claims: Iterable[Claim]) -> bool:
         for text, negation in zip(texts, negations, strict=True)
         if negation
     )
-
-
-def _find_untold(
-    research: Research, answer: Composed, known: Sequence[Finding], needed: set[str]
-) -> Iterator[str]:
-    """Which parts of the question, and which items of a source's list, nothing of an answer tells.
-
-    Where there is a needed fact for each part of the question, the slots tell what is open; in a
-    report its planned questions do.
-    """
-    topic, claims = research.topic, all_claims(answer)
-    told = "\n".join((*(claim.text for claim in claims), *(str(one.value) for one in known)))
-    pages = {
-        n: research.sources[n - 1].page.text for n in {quote.source for quote in answer.quotes}
-    }
-    quoted = [list_around(pages[q.source], q.start, q.end) for q in answer.quotes]
-    around = " ".join((*quoted, *(slot_words(one.slot) for one in known)))
-    facts = sum(_is_of(one, needed) for one in known)
-    is_planned = research.plan and any(one.questions for one in research.plan.sections)
-    is_open = claims and not is_planned and facts < len(split_question(topic))
-    if is_open and (untold := find_untold(topic, told, around)):
-        yield f"Not told: {list_names(untold)}."
-    texts = (told, *(str(one.value) for one in known if len(known) == 1))
-    named = [{name for name in find_names(text) if name not in topic} for text in texts]
-    names = min(filter(None, named), key=len, default=set())
-    counts = (find_count(topic, text) for text in pages.values() if names)
-    count = max(counts, default=0)
-    if left_out := find_left_out(told, quoted):
-        yield f"Of a list of a source these are not told: {list_names(left_out)}."
-    elif len(names) < count:
-        yield f"A source counts {count}, of which {len(names)} are told."
 
 
 def _is_of(finding: Finding, names: set[str]) -> bool:

@@ -40,7 +40,6 @@ class Language(NamedTuple):
     asks: tuple[tuple[str, re.Pattern[str]], ...]  # what is asked for, by question word
     holds: dict[str, re.Pattern[str]]  # by type of the answer: what a sentence has that gives one
     parts: re.Pattern[str]  # what stands between two questions in one
-    replaces: re.Pattern[str]  # what a text says that holds in the place of an older one
     extremes: tuple[tuple[str, re.Pattern[str]], ...]  # `max`, `min`: that something is the most
     totals: tuple[tuple[str, re.Pattern[str]], ...]  # what a table is asked; `0` is a number
     contrasts: tuple[tuple[str, re.Pattern[str]], ...]  # words by which two sentences differ
@@ -84,7 +83,6 @@ def load_language(tag: str) -> Language:
         tuple(asks),
         dict(holds),
         re.compile(table["parts"], re.I),
-        _pattern(table["replaces"], spaced),
         tuple(extremes),
         tuple(totals),
         tuple(contrasts),

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import groupby, takewhile
+from itertools import groupby
 
 from agent.evidence.names import find_names
 from agent.evidence.sentences import split_sentences
@@ -42,18 +42,6 @@ def find_lists(text: str) -> tuple[list[str], ...]:
     return (*runs, *shorter, *filter(None, [_BULLET.findall(text)]))
 
 
-def list_around(text: str, start: int, end: int) -> str:
-    """The sentences that a part of a text is of; of an item of a list, all its items."""
-    whole = text.rfind("\n", 0, start) + 1, (text.find("\n", end) + 1 or len(text) + 1) - 1
-    if not _BULLET.match(text[slice(*whole)]):
-        touched = [span for span in split_sentences(text) if span[0] < end and start < span[1]]
-        return text[touched[0][0] : touched[-1][1]] if touched else ""
-    above, below = text[: whole[0]].split("\n")[-2::-1], text[whole[1] :].split("\n")[1:]
-    items = (list(takewhile(_BULLET.match, lines)) for lines in (above, below))
-    before, after = items
-    return "\n".join((*before[::-1], text[slice(*whole)], *after))
-
-
 def find_items(text: str) -> list[list[str]]:
     """The items of each list of names in the sentences of a text."""
     return [names for run in find_lists(text) if all(names := _names_of(run))]
@@ -67,16 +55,6 @@ def find_rows(text: str) -> list[list[str]]:
             cells = [_ITEM.sub("", line, count=1).split("|")[0].strip() for line in lines]
             found.append([cell for cell in dict.fromkeys(cells) if cell])
     return [cells for cells in found if len(cells) > 2]
-
-
-def find_left_out(told: str, quotes: Iterable[str]) -> list[str]:
-    """The names of a quoted list that a text leaves out although it tells two or more of them."""
-    for run in (run for quote in quotes for run in find_lists(quote)):
-        names = _names_of(run)
-        left_out = [name for name in names if name not in told]
-        if all(names) and left_out and len(names) - len(left_out) > 1:
-            return left_out
-    return []
 
 
 def _names_of(run: Sequence[str]) -> list[str]:

@@ -7,7 +7,6 @@ from functools import cache
 from itertools import dropwhile
 
 from agent.evidence.language import load_language
-from agent.evidence.quantities import is_year
 from agent.evidence.words import CJK, CJK_CHARACTER, LONGEST_SENTENCE, stop_words, word_lists
 
 #: Capital letters of the Latin, Greek and Cyrillic scripts (`re` has no class for them).
@@ -126,6 +125,6 @@ def find_question_names(text: str, stop: frozenset[str] = frozenset()) -> list[s
     for match in _NAMED.finditer(text):
         pieces = match[0].rstrip(".'’").split()
         name = " ".join(dropwhile(lambda piece: piece.lower() in openers, pieces))
-        if len(name) > 1 and not is_year(name):
+        if len(name) > 1 and not name.isdigit():
             found.append(_without_s(name))
     return list(dict.fromkeys(found))

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from agent.evidence import content_words
-from agent.evidence.measures import find_disagreements
 from agent.evidence.quoting import anchor_quote, locate_quote, nearest_quote, quoted_sentences
-from agent.evidence.words import count_words
 from agent.slots.forms import holds_value, is_echo, slot_words, to_typed
 from agent.slots.rows import LeafRow, SlotValue, leaf_rows
 from agent.state import Quote, Scalar, Slot, Source, Statement
 from agent.state.sanitizing import sanitize_line
 
 LONGEST_OF = 120  # characters of what a value is of
-FEW = 4  # words of a value that is no sentence
 NEAR = 600  # characters of a page, at its beginning and around a quote, that tell what it is of
 
 
@@ -38,7 +35,6 @@ def ground_rows(
                 of=_keep_told(row.of, quote, sources[quote.source - 1]),
             )
             statements.setdefault(statement)
-            statements.update(dict.fromkeys(_oppose(statement, row.slot, sources)))
     return tuple(statements), tuple(misfits)
 
 
@@ -50,21 +46,6 @@ def _keep_told(of: str, quote: Quote, source: Source) -> str:
     near = page.text[max(0, quote.start - NEAR) : quote.end + NEAR]
     held = set(content_words(f"{page.title} {page.text[:NEAR]} {near}")) if words else set()
     return line if words and held.issuperset(words) else ""
-
-
-def _oppose(one: Statement, slot: Slot, sources: Sequence[Source]) -> Iterator[Statement]:
-    """What pages say that have another number for what a statement's sentence measures."""
-    for rival in find_disagreements((one.quote,), sources):
-        spellings = (rival.number, rival.number.replace(",", ""))
-        number = next((n for n in spellings if n in str(one.value)), "")
-        if not number:
-            continue  # the number that differs is not of the value
-        said = str(one.value).replace(number, rival.other_number)
-        if said not in rival.other.text:  # it is said in other words there
-            said = rival.other.text if count_words(said) > FEW else rival.other_number
-        value = to_typed(said, slot)
-        if value is not None and holds_value(rival.other.text, value):
-            yield one.model_copy(update={"value": value, "quote": rival.other, "of": ""})
 
 
 def _warn_misfit(row: LeafRow) -> str:

@@ -13,16 +13,15 @@ any other.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from agent.evidence import content_words, fold, split_sentences
-from agent.evidence.copies import Rival
 from agent.evidence.credibility import is_reference
 from agent.slots.sameness import OTHER_THING, same_value
-from agent.state import Finding, Source, Statement
+from agent.state import Source, Statement
 from agent.state.sanitizing import sanitize_line
 
 LEAD = 800  # characters in which a page says what it is about
@@ -77,19 +76,6 @@ def group_by_thing(
 def _count_asked(one: Thing, asked: Words) -> int:
     """How many words that tell a thing from others the topic has."""
     return len((one.told | one.marks | one.qualifier) & (asked - one.name))
-
-
-def drop_told_apart(rivals: Iterable[Rival], findings: Iterable[Finding]) -> list[Rival]:
-    """The rivals without those whose sources tell of two things of one name, by some finding."""
-    apart = {pair for finding in findings if finding.of for pair in _pairs_apart(finding)}
-    return [one for one in rivals if {one.quote.source, one.other.source} not in apart]
-
-
-def _pairs_apart(finding: Finding) -> Iterator[frozenset[int]]:
-    """The pairs of sources of a finding that tell of different things."""
-    told = {quote.source: finding.of for quote in finding.quotes}
-    told |= {n: other.of for other in finding.alternatives for n in other.citations}
-    yield from (frozenset((a, b)) for a, b in combinations(told, 2) if told[a] != told[b])
 
 
 def has_other_qualifier(title: str, other: str) -> bool:

@@ -21,8 +21,6 @@ from agent.evidence.credibility import REFERENCE, host_kind, host_owner
 from agent.slots.items import merge_items
 from agent.slots.namesakes import group_by_thing
 from agent.slots.sameness import is_swapped_score, same_value
-from agent.slots.several import group_answers
-from agent.slots.versions import group_by_time
 from agent.state import Alternative, Finding, Page, Quote, Scalar, Slot, Source, Statement, work_key
 
 #: The share from which a value is settled although other values are stated. With .6 one credible
@@ -88,21 +86,18 @@ def _list_findings(
 
 
 def _weigh_things(name: str, said: Said, sources: Sequence[Source], topic: str) -> Finding:
-    """The finding of one leaf; where sources tell of several things, times or answers, of all.
+    """The finding of one leaf; where sources tell of several things of one name, of all of them.
 
-    Then the value of the heaviest thing, or of the newest time, is first; others are alternatives.
+    Then the value of the heaviest thing is first; the others are alternatives.
     """
     whole = weigh_values(name, said, sources)
     if not (topic and whole.alternatives):
         return whole
     things = group_by_thing(said, sources, topic)
-    times = group_by_time(things[0][1], sources, topic) if len(things) == 1 else []
-    groups = times or (things if len(things) > 1 else group_answers(things[0][1]) or things)
-    each = [(of, weigh_values(name, own, sources)) for of, own in groups]
+    each = [(of, weigh_values(name, own, sources)) for of, own in things]
     if len(each) == 1:
         return each[0][1]
-    if not times:
-        each.sort(key=lambda pair: -pair[1].weight)
+    each.sort(key=lambda pair: -pair[1].weight)
     of, first = each[0]
     filled = all(one.status == "filled" for _, one in each)
     changes = {

@@ -10,16 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from agent.checking.bench import claim_groups, replace_claims
 from agent.checking.rules import QuotePlace, claims_before, is_proved
 from agent.evidence import content_words
-from agent.evidence.asked import find_untold
 from agent.evidence.citing import join_claims, order_quotes
-from agent.evidence.copies import Rival
 from agent.evidence.markers import strip_markers
-from agent.evidence.measures import find_disagreements
 from agent.evidence.quoting import quoted_sentences, with_sentence_before
 from agent.evidence.words import opens_with_pronoun
 from agent.slots.forms import holds_value, slot_words
-from agent.slots.namesakes import drop_told_apart, tell_apart
-from agent.slots.versions import is_time
+from agent.slots.namesakes import tell_apart
 from agent.slots.weighing import is_disputed
 from agent.state import Claim, Finding, Quote, Research, Scalar, Source, Verified, name_thing
 from agent.steps.reflect import is_needed
@@ -34,11 +30,10 @@ def settle(verified: Verified, research: Research) -> Verified:
     """The checked answer as it is given.
 
     Where no sentence with a citation is left, those that the slots were filled from are the answer.
-    Where sources disagree, both sides are said, as items: below the slot's name and its values, or
-    below the two numbers in which pages differ. Of several things of one name each has
-    its own item, below what it is. What the answer needs of these comes first, the rest last. No
-    fixed word stands there, which would be in one language. Without all of it the run says that it
-    found no answer.
+    Where sources disagree, both sides are said, as items below the slot's name and its values. Of
+    several things of one name each has its own item, below what it is. What the answer needs of
+    these comes first, the rest last. No fixed word stands there, which would be in one language.
+    Without all of it the run says that it found no answer.
     """
     findings = verified.findings or tuple(research.findings.values())
     builder = _ClaimBuilder(research.sources)
@@ -53,18 +48,13 @@ def settle(verified: Verified, research: Research) -> Verified:
         *builder.quote_things(others, claims),
         *builder.quote_conflicts(others),
         *builder.quote_disputes(findings, claims),
-        *builder.quote_rivals(
-            quotes, findings, verified.report.conflicts if verified.report else ()
-        ),
     ]
     first = [*things, *opposed]
     if not claims and not first and not last:
         return _abstain(verified, findings, research)
     said = "\n".join(claim.text for claim in (*first, *last))
     kept = _drop_said(claims, said)
-    whole = (*first, *kept, *last)
-    is_short = find_untold(research.topic, "\n".join(claim.text for claim in whole))
-    unsaid = builder.quote_unsaid(findings if is_short else needed, whole)
+    unsaid = builder.quote_unsaid(needed, (*first, *kept, *last))
     claims = (*first, *kept, *([] if verified.report else unsaid), *last)
     report = verified.report if has_draft else None
     if report:
@@ -184,24 +174,18 @@ class _ClaimBuilder:
         ]
 
     def quote_things(self, findings: Iterable[Finding], draft: Sequence[Claim]) -> list[Claim]:
-        """The value of each of several things of one name, or of several times.
-
-        Not where the draft says them all, and of times the newest first.
-        """
+        """The value of each of several things of one name, if the draft does not say them all."""
         several = [
             one
             for one in findings
-            if one.of and one.status == "filled" and not _says_in_order(draft, one)
+            if one.of and one.status == "filled" and not _says_all(draft, one)
         ]
         return [claim for one in several[:MOST_SHOWN] for claim in self._quote_each(one)]
 
     def _quote_each(self, finding: Finding) -> Iterator[Claim]:
-        several = [(finding.of, finding.value), *_other_things(finding)]
-        every = " / ".join(_shorten(value) for _, value in several)
-        for of, value in several:
-            name, told = (slot_words(finding.slot), every) if of == value else (of, _shorten(value))
+        for of, value in ((finding.of, finding.value), *_other_things(finding)):
             if quote := self._find_side(value, finding.quotes):
-                yield self._quote_sentence(quote, f"{name.rstrip(' .')}: {told}")
+                yield self._quote_sentence(quote, f"{of.rstrip(' .')}: {_shorten(value)}")
 
     def _quote_sides(self, finding: Finding) -> Iterator[Claim]:
         values = [finding.value, *(other.value for other in finding.alternatives)]
@@ -229,31 +213,6 @@ class _ClaimBuilder:
 
     def _holds(self, quote: Quote, value: Scalar) -> bool:
         return holds_value(quote.text, value, self._sources[quote.source].page.title)
-
-    def quote_rivals(
-        self, quotes: Sequence[Quote], findings: Sequence[Finding], conflicts: Sequence[Claim]
-    ) -> list[Claim]:
-        """Both sides of what pages say with another number, if not yet told as such."""
-        in_report = {(n, one.text) for one in conflicts for n in one.citations}
-        opposed = {(quote.source, quote.start) for quote in self.quotes}
-        opposed |= {(q.source, q.start) for q in quotes if (q.source, q.text) in in_report}
-        said = opposed | {(quote.source, quote.start) for quote in quotes}
-
-        def is_told(rival: Rival) -> bool:
-            sides = {(quote.source, quote.start) for quote in (rival.quote, rival.other)}
-            return sides <= said and bool(sides & opposed)
-
-        quotes = (*quotes, *(quote for one in findings for quote in one.quotes))
-        rivals = drop_told_apart(
-            find_disagreements(quotes, tuple(self._sources.values())), findings
-        )
-        new = [rival for rival in rivals if not is_told(rival)]
-        sides = dict.fromkeys(
-            (side, f"{r.number} / {r.other_number}")
-            for r in new[:MOST_SHOWN]
-            for side in (r.quote, r.other)
-        )
-        return [self._quote_sentence(quote, numbers) for quote, numbers in sides]
 
     def _quote_sentence(self, quote: Quote, intro: str = "") -> Claim:
         """A claim that is a quote; an item below an intro, if it has one."""
@@ -289,19 +248,6 @@ def _says_all(draft: Iterable[Claim], finding: Finding) -> bool:
         return any(not own or not own.isdisjoint(content_words(text)) for text in held)
 
     return all(is_said(of, value) for of, value in values if value is not None)
-
-
-def _says_in_order(draft: Sequence[Claim], finding: Finding) -> bool:
-    """Whether sentences say each value of a finding, and that of the newest time no later."""
-    if not _says_all(draft, finding):
-        return False
-    others = [one.value for one in finding.alternatives if is_time(one.of)]
-
-    def place(value: Scalar | None) -> int:
-        held = (n for n, c in enumerate(draft) if value is not None and holds_value(c.text, value))
-        return next(held, 0)
-
-    return not is_time(finding.of) or all(place(finding.value) <= place(one) for one in others)
 
 
 def _says_another(draft: Iterable[Claim], finding: Finding) -> bool:

@@ -188,14 +188,13 @@ def test_a_narrow_terminal_is_not_overrun_and_has_no_colours_where_none_are_want
     assert max(map(len, said.out.splitlines())) <= width
 
 
-@pytest.mark.parametrize("strategy", ["slots", "loop", "report"])
-def test_disagreement_is_told_first_and_in_amber(strategy: str, tmp_path: Path) -> None:
+def test_disagreement_is_told_first_and_in_amber(tmp_path: Path) -> None:
     (tmp_path / "c").mkdir()
     for name, count in (("a", "4,200"), ("b", "3,850")):
         said = f"Northwind Energy had {count} employees at the end of 2024."
         (tmp_path / "c" / f"{name}.md").write_text(said)
     question = "How many employees did Northwind Energy have at the end of 2024?"
-    options = ("--offline", "--corpus", "c", "--strategy", strategy)
+    options = ("--offline", "--corpus", "c")
     said = in_terminal(question, *options, home=tmp_path)
     text = STYLE.sub("", said.out)
     box = text[text.index("The sources disagree") : text.index("Northwind Energy had 4,200 emp")]

@@ -1,7 +1,6 @@
 """Text made to take long, or to break what reads it: of pages, of models and of users.
 
 No time is asserted: what takes exponential or cubic time does not end within pytest's timeout.
-`python -m benchmarks.hostile` measures two million characters of each shape.
 """
 
 from __future__ import annotations
@@ -40,10 +39,9 @@ from agent.slots.forms import holds_value, to_typed
 from agent.slots.patterns import compile_pattern, has_match
 from agent.slots.schema import slots_of
 from agent.state import Draft
-from benchmarks.hostile import readers
-from benchmarks.hostile_runs import run_shape
-from benchmarks.hostile_shapes import SHAPES
 from tests.evidence.test_evidence import source
+from tests.support.hostile_readers import readers
+from tests.support.hostile_shapes import SHAPES
 from tests.support.typed_slots import object_schema
 
 SIZE = 3_000  # characters
@@ -141,15 +139,6 @@ def test_numbers_that_no_float_holds_are_told_apart_by_their_digits() -> None:
     long, other = "9" * 320, "9" * 319 + "8"
     assert missing_quantities(f"It has {long} stones.", [f"It has {other} stones."])
     assert not missing_quantities(f"It has {long} stones.", [f"It has {long} stones."])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("way", ["many", "page", "loop"])
-@pytest.mark.parametrize(
-    "shape, ends", [("Chinese stops", (0, 3)), ("numbers beyond floats", (0,))]
-)
-def test_a_run_over_hostile_texts_ends(shape: str, ends: tuple[int, ...], way: str) -> None:
-    assert run_shape(SHAPES[shape], 30_000, way, cap=60).status in ends
 
 
 def test_an_answer_of_countless_sentences_keeps_the_first() -> None:

@@ -12,7 +12,6 @@ from agent.answer import Answer, RunInfo, Usage, build_answer
 from agent.answer.event_format import format_event_json, format_event_line
 from agent.answer.formats import to_markdown
 from agent.evidence import anchor_quote
-from agent.evidence.copies import find_rivals
 from agent.slots.forms import holds_value, is_echo
 from agent.slots.grounding import ground_rows
 from agent.slots.rows import SlotValue
@@ -93,9 +92,6 @@ EMPLOYEES = (Slot(name="employees", description="how many people work there"),)
 
 def test_both_sides_of_a_slot_in_conflict_are_said() -> None:
     research = read(*STAFF, slots=EMPLOYEES)
-    reflect(research, ("4,200", 1, STAFF[0]))
-    finding = research.findings["employees"]  # the other page is heard, though the reader was not
-    assert finding.status == "conflict" and finding.alternatives[0].value == "3,850"
     reflect(research, ("4,200", 1, STAFF[0]), ("3,850", 2, STAFF[1]))
     answer = end(research)
     assert answer.slots["employees"].status == "conflict" and answer.status == "partial"
@@ -136,50 +132,6 @@ def test_a_side_that_opens_with_a_pronoun_has_the_sentence_before_it() -> None:
     reflect(research, ("1931", 1, said, "born"), ("1935", 2, texts[1], "born"))
     answer = end(research, said, by="m")
     assert [(claim.text, claim.by) for claim in answer.claims] == [(t, "rule") for t in texts]
-
-
-def test_both_sides_are_said_without_slots_too() -> None:
-    answer = end(read(*STAFF), STAFF[1], 2)
-    assert answer.status == "partial" and {c.text for c in answer.claims} == set(STAFF)
-    assert {claim.intro for claim in answer.claims} == {"3,850 / 4,200"}
-    assert {citation.id for citation in answer.citations} == {1, 2}
-    assert any("disagree" in warning for warning in answer.warnings)
-
-
-FILMS = (
-    ("Tin Moon is a film by Ada Quill about those who dig for silver in the north.", 1990),
-    ("Long Rain tells of a ferry that is lost at sea, and of a harbour that waits.", 2018),
-)
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        STAFF[0],
-        "Acme Pumps has 3,850 employees in Rome.",  # of another place
-        "It has 4,200 employees in Ulm.",
-        "Acme Pumps had 4,300 of its 9,000 employees in Ulm.",
-    ],
-)
-def test_other_sentences_are_no_disagreement(other: str) -> None:
-    sources = read(STAFF[0], other).sources
-    assert find_rivals([quote(sources[0], STAFF[0])], sources) == []
-
-
-def test_what_two_pages_say_of_it_is_of_two_things() -> None:
-    said = "It was shown at the Acme Festival in {}."
-    sources = read(*(f"{film} {said.format(year)}" for film, year in FILMS)).sources
-    assert find_rivals([quote(sources[0], said.format(1990))], sources) == []
-
-
-def test_pages_about_two_years_do_not_disagree() -> None:
-    sources = read(*STAFF).sources
-    titled = [
-        source.model_copy(update={"page": source.page.model_copy(update={"title": f"Acme {year}"})})
-        for source, year in zip(sources, (2019, 2020), strict=True)
-    ]
-    assert find_rivals([quote(sources[0], STAFF[0])], sources)
-    assert find_rivals([quote(titled[0], STAFF[0])], titled) == []
 
 
 def test_the_quotes_of_the_slots_are_the_answer_where_no_draft_is_left() -> None:
@@ -377,14 +329,6 @@ def test_a_fact_that_was_asked_for_and_is_not_in_the_text_is_added() -> None:
     answer = end(research, pages[0])
     assert [claim.text for claim in answer.claims] == list(pages)
     assert answer.claims[1].intro == "opened: 1932" and answer.status == "complete"
-
-
-def test_a_part_of_the_question_that_nobody_tells_is_named() -> None:
-    research = read("Ada Quill designed the Lund bridge.")
-    research.original_topic = "Who designed the Lund bridge and when was it opened?"
-    research.grow(Reflected(round=1, findings=(), need_more=False))
-    answer = end(research, "Ada Quill designed the Lund bridge.")
-    assert answer.status == "partial" and "Not told: when was it opened." in answer.warnings
 
 
 def test_what_came_closest_stands_beside_the_answer() -> None:

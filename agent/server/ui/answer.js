@@ -7,8 +7,6 @@ import { formatPrice } from "/ui/labels.js";
 import { lookedForSection } from "/ui/progress.js";
 import { searchElements, sourceSection } from "/ui/sources.js";
 
-const RIVALS = /^The sources disagree: /; // a warning about two sentences with two numbers
-
 /** The sections of a run that has ended, in the order in which they are read. */
 export function answerSections(run, evidence, tools, tries) {
   const { answer, activity } = run;
@@ -21,7 +19,6 @@ export function answerSections(run, evidence, tools, tries) {
 
 const foundSections = (answer, activity, evidence, tools) => [
   disputeElements(answer, evidence),
-  rivalElement(answer),
   contentsElement(answer),
   answerElement(answer, evidence),
   tools,
@@ -36,13 +33,6 @@ function errorElement(error) {
   if (!error) return null;
   const message = textElement(error.message, "strong");
   return element("p", { class: "trouble" }, message, " ", textElement(error.remedy));
-}
-
-/** Sentences of two pages that give one thing two numbers. */
-function rivalElement({ warnings }) {
-  const told = warnings.filter((warning) => RIVALS.test(warning));
-  const texts = told.map((warning) => textElement(warning.replace(RIVALS, ""), "p"));
-  return section("dispute", "Two pages, two numbers", "", texts);
 }
 
 /** The claims of an answer; its text where it has none. */

@@ -1,24 +1,9 @@
-"""How long each function that reads a page's, a model's or a user's text takes for hostile text.
-
-`python -m benchmarks.hostile [characters]` gives each function two million characters of each
-shape, one process for each pair, and prints a row for each function: its slowest shape and the
-processor seconds that it took. `--all` prints every pair. The status is 1 if one takes more than
-two seconds. `tests/evidence/test_hostile_text.py` runs the same pairs on less text.
-"""
+"""The functions that read a text of a page, a model or a user, by their names."""
 
 from __future__ import annotations
 
-import multiprocessing
-import sys
-import time
 from collections.abc import Callable
 from typing import Any
-
-from benchmarks.hostile_shapes import SHAPES
-
-SIZE = 2_000_000  # characters
-MOST = 2.0  # seconds
-PATIENCE = 10.0  # seconds, after which a pair is ended
 
 Reader = Callable[[str], Any]
 
@@ -28,7 +13,6 @@ def readers() -> dict[str, Reader]:
     from agent import evidence
     from agent.checking.rules import QuotePlace, decide_verdict
     from agent.evidence import asked, citing, instructions, links, markers, names, quantities
-    from agent.evidence.copies import find_rivals
     from agent.evidence.lists import list_lengths
     from agent.evidence.markdown import read_pieces
     from agent.llm.extractive.engine import Extractive
@@ -37,7 +21,7 @@ def readers() -> dict[str, Reader]:
     from agent.llm.extractive.ranking import score_lines
     from agent.outside import Excerpt
     from agent.slots import forms, grounding, rows, sameness
-    from agent.state import Quote, Slot
+    from agent.state import Slot
     from agent.state.sanitizing import sanitize_line, strip_markup
     from agent.steps.synthesize import WriteAnswer
     from agent.strategies.choice import strategy_for_topic
@@ -127,10 +111,6 @@ def readers() -> dict[str, Reader]:
         ],
         "list_lengths": list_lengths,
         "read_pieces": read_pieces,
-        "find_rivals": lambda text: find_rivals(
-            [Quote(source=1, text=text[9:99], start=9, end=99, match="exact")],
-            [_source(text, 1), _source(f"{claim} {text}", 2)],
-        ),
         "to_typed": lambda text: forms.to_typed(text, long),
         "holds_value (text)": lambda text: forms.holds_value(text, "Anna Quill 1904", text),
         "holds_value (number)": lambda text: forms.holds_value(text, 1904),
@@ -171,57 +151,3 @@ def _source(text: str, n: int = 1) -> Any:
     shown = text.encode("utf-8", "replace").decode()  # no lone surrogates, as pages are stored
     page = Page.from_text(url, "A title", shown, "2026-01-01T00:00:00Z")
     return Source(n=n, page=page, hit=Hit(url=url, title="A title"))
-
-
-def measure(reader: Reader, text: str) -> tuple[float, str]:
-    """The processor seconds that a function takes for a text, and the error that it raises.
-
-    In a process of its own. Infinite if it does not end.
-    """
-    fork = multiprocessing.get_context("fork")
-    ours, theirs = fork.Pipe()
-    child = fork.Process(target=_measure, args=(reader, text, theirs))
-    child.start()
-    theirs.close()
-    found = ours.recv() if ours.poll(PATIENCE) else (float("inf"), "")
-    child.kill()
-    child.join()
-    return found
-
-
-def _measure(reader: Reader, text: str, pipe: Any) -> None:
-    began, fault = time.process_time(), ""
-    try:
-        reader(text)
-    except Exception as error:
-        fault = f"{type(error).__name__}: {error}"[:100]
-    pipe.send((time.process_time() - began, fault))
-
-
-def main() -> int:
-    """Print the table; 1 if a pair is too slow, or raises."""
-    given = [argument for argument in sys.argv[1:] if not argument.startswith("-")]
-    size = next((int(one) for one in given if one.isdecimal()), SIZE)
-    wanted = [one for one in given if not one.isdecimal()]
-    rows = [
-        _print_row(name, reader, size)
-        for name, reader in readers().items()
-        if not wanted or any(part in name for part in wanted)
-    ]
-    return int(not all(rows))
-
-
-def _print_row(name: str, reader: Reader, size: int) -> bool:
-    """Measure a function and print its row; whether it is fast enough for every shape."""
-    found = {shape: measure(reader, make(size)) for shape, make in SHAPES.items()}
-    ranked = sorted(found.items(), key=lambda row: (-bool(row[1][1]), -row[1][0]))
-    most = max(0.1, MOST * size / SIZE)
-    bad = [row for row in ranked if row[1][1] or row[1][0] > most]
-    shown = ranked if "--all" in sys.argv else bad[:12] or ranked[:1]
-    told = "; ".join(f"{shape} {row[0]:.2f} {row[1]}".strip() for shape, row in shown)
-    print(f"{name:28} {told}", flush=True)
-    return not bad
-
-
-if __name__ == "__main__":
-    sys.exit(main())
