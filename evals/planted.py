@@ -16,8 +16,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from agent.answer.status import DISAGREEMENT
 from agent.evidence import split_sentences
-from agent.evidence.copies import DISAGREEMENT
 from evals.harness import Bench, Evaluation, Table, count, main, size, write_rows
 from evals.questions import contains_answer, load_passages, load_questions
 from evals.scripted import Reporter, Scripted, Sources, judge_by_value, run_scripted
