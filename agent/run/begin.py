@@ -23,7 +23,6 @@ from agent.outside.recording import (
     read_header,
     read_journal,
 )
-from agent.run.end_webhook import check_run_webhook
 from agent.run.follow import describe_parent, find_chain
 from agent.run.loop import Run
 from agent.run.models import make_models
@@ -89,7 +88,6 @@ def research(
         settings = settings.model_copy(update={"strategy": header["settings"]["strategy"]})
     settings = settings.model_copy(update={"search": _who_is_asked(settings, header)})
     slots = requested_slots(settings)
-    check_run_webhook(settings)
     rate_limiter = RateLimiter(resources.limits if resources else open_rate_limits(settings))
     models = resources.models if resources else make_models(settings)
     corpus = resources.corpus if resources else None

@@ -47,7 +47,6 @@ class Run:
         self._ended = threading.Event()
         self._error: AgentError | None = None
         self._span_warnings: list[str] = []
-        self._fault: str | None = None  # why the end was not told; None: it is yet to be
         topic = clean_topic(str(self._journal.header["topic"]))
         self.research = Research(topic, slots)
 
@@ -133,18 +132,9 @@ class Run:
         if self._thread != threading.get_ident():
             self._ended.wait()
         try:
-            return self._type_data(self._tell_end(self._build_answer()))
+            return self._type_data(self._build_answer())
         except DAMAGE as error:
             return build_error_answer(self.research.topic, self._damage_error(error))
-
-    def _tell_end(self, answer: Answer) -> Answer:
-        """The answer of a run that is no replay, once its webhook was told; and if it was not."""
-        if self._fault is None and self._settings.run_webhook and not self._journal.is_replay:
-            from agent.run.end_webhook import tell_end
-
-            self._fault = tell_end(answer, self._settings)
-        told = (self._fault,) if self._fault else ()
-        return answer.model_copy(update={"warnings": (*answer.warnings, *told)}) if told else answer
 
     def _type_data(self, answer: Answer) -> Answer:
         if self._data_model is None:

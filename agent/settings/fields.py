@@ -220,7 +220,6 @@ class Settings(Frozen):
     otel_endpoint: SecretStr = SecretStr("")  # where a run's spans go; empty: nowhere
 
     # who is told of the end of a run, and of what a watch finds
-    run_webhook: str = ""  # gets the end of each run; empty: nobody does
     webhook_secret: SecretStr = SecretStr("")  # signs what a webhook gets; whsec_... is base64
 
     # the HTTP server, and the MCP server over HTTP

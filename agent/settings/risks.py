@@ -36,7 +36,6 @@ _GAINS = {
     "gets what is searched and read, and stands in for it": "cache_dir",
     "gets the spans, and the exporter's key": "otel_endpoint",
     "gets the journals": "runs_dir",
-    "gets the end of each run": "run_webhook",
     "is read, and decides what a cap in dollars allows": "prices_file",
     "lets other sites ask the server": "api_hosts",
 }
@@ -46,7 +45,6 @@ _GAINS = {
 RISKS = {name: gain for gain, names in _GAINS.items() for name in names.split()}
 #: Those of `RISKS` that matter offline: nothing else is used then.
 OFFLINE_RISKS = {"otel_endpoint", "runs_dir", "cache_dir", "prices_file", "api_hosts"}
-OFFLINE_RISKS |= {"run_webhook"}
 #: Of the fields that hold keys which a run sends.
 _SENT_KEYS = (*KEY_ENDINGS, "_server_keys", "otel_headers", "use_vertexai")
 

@@ -11,11 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import responses
-from pydantic import SecretStr
 
 from agent.audit.__main__ import command as audit
-from agent.errors import NotConfigured, ReadFailed
+from agent.errors import ReadFailed
 from agent.run import research
 from agent.run.audit import audit_answer
 from agent.run.export import write_export
@@ -195,30 +193,3 @@ def test_an_export_is_one_file_that_stands_elsewhere_and_tells_a_changed_byte(
     status, told = check(changed, "--signers", str(signers))
     said = {one["what"] for one in told["failures"]}
     assert status == 1 and said == {"it is missing", "nobody signed it"}
-
-
-def test_the_end_of_any_run_is_told_and_a_dead_webhook_costs_nothing(
-    services: Services, settings: Settings
-) -> None:
-    hook = {"run_webhook": "http://127.0.0.1:9/hook", "webhook_secret": SecretStr("s3cret")}
-    told = settings.model_copy(update={**hook, "resume": "hooked"})
-    with responses.RequestsMock() as http:
-        http.add_passthru(services.base)
-        http.post("http://127.0.0.1:9/hook")
-        answer = research(QUESTION, told).answer()
-        [call] = [one for one in http.calls if "127.0.0.1:9/" in str(one.request.url)]
-    event = json.loads(call.request.body)
-    assert (event["type"], event["data"]["run"]) == ("run.ended", "hooked")
-    assert event["data"]["answer"] == answer.answer and not answer.warnings
-    assert call.request.headers["webhook-signature"].startswith("v1,")
-    dead = told.model_copy(update={"resume": "dead"})
-    answer = research(QUESTION, dead).answer()
-    assert answer.status == "complete" and "was not told" in answer.warnings[-1]
-    assert "s3cret" not in answer.warnings[-1]
-    replay = settings.model_copy(update={"resume": "", "replay": Path("dead")})
-    assert not research("", replay).answer().warnings
-    private = dead.model_copy(update={"allow_private_network": False, "resume": "private"})
-    [*_, warning] = research(QUESTION, private).answer().warnings
-    assert "was not told" in warning and "127.0.0.1" in warning
-    with pytest.raises(NotConfigured, match="WEBHOOK_SECRET"):
-        research(QUESTION, told.model_copy(update={"webhook_secret": SecretStr("")}))
