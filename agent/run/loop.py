@@ -40,13 +40,12 @@ class Run:
         """`data_model`: the class of the answer's data; None: it is plain."""
         self._start_time = time.monotonic()
         self._settings, self._journal, self._outside = parts[:3]
-        self._strategy, self._span_sender = parts[3:]
+        self._strategy = parts.strategy
         self._data_model = data_model
         self._thread: int | None = None  # that runs it
         self._starting = threading.Lock()
         self._ended = threading.Event()
         self._error: AgentError | None = None
-        self._span_warnings: list[str] = []
         topic = clean_topic(str(self._journal.header["topic"]))
         self.research = Research(topic, slots)
 
@@ -64,7 +63,6 @@ class Run:
         finally:
             self._journal.close()
             self._outside.close()
-            self._send_spans()
             self._ended.set()
 
     def _start(self) -> bool:
@@ -152,7 +150,6 @@ class Run:
             run=build_run_info(self._journal.header, self._journal.path or self._settings.replay),
             schema=self._settings.slots_schema,
             report=self._settings.report,
-            warnings=self._span_warnings,
             error=self._error or self._missing_answer_error(),
             corpus=self.corpus,
         )
@@ -211,13 +208,6 @@ class Run:
         self._outside.warm()
         warm_owners()
         warm_validators()
-        if self._span_sender:
-            self._span_sender.warm()
-
-    def _send_spans(self) -> None:
-        if self._span_sender:
-            kind = self._error.kind if self._error else ""
-            self._span_warnings = self._span_sender.send(self._journal, self._seconds(), kind)
 
 
 # --- a run that threads may stop before it has begun ----------------------------------------------

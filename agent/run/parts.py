@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from agent.llm import Model
 from agent.outside import Outside
@@ -15,18 +15,14 @@ from agent.settings import Settings
 from agent.strategies import Strategy
 from agent.strategies.registry import build_strategy
 
-if TYPE_CHECKING:
-    from agent.run.telemetry import SpanSender
-
 
 class RunParts(NamedTuple):
-    """The parts of one run. `span_sender` is None where no spans are sent."""
+    """The parts of one run."""
 
     settings: Settings
     journal: Journal
     outside: Outside
     strategy: Strategy
-    span_sender: SpanSender | None
 
 
 def make_parts(
@@ -42,14 +38,4 @@ def make_parts(
     """
     outside = compose_calls(settings, journal, models, sources, rate_limiter)
     strategy = build_strategy(outside, settings)
-    return RunParts(settings, journal, outside, strategy, _make_span_sender(settings))
-
-
-def _make_span_sender(settings: Settings) -> SpanSender | None:
-    """None without an endpoint, and for a replay, which makes no calls."""
-    endpoint = settings.otel_endpoint.get_secret_value()
-    if settings.replay or not endpoint:
-        return None
-    from agent.run.telemetry import SpanSender  # imported only where it is used
-
-    return SpanSender(endpoint)
+    return RunParts(settings, journal, outside, strategy)

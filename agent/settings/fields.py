@@ -217,7 +217,6 @@ class Settings(Frozen):
     cache_dir: Path | None = None
     cache: bool = True  # of searches and pages, across runs
     cache_ttl: float = Field(default=86_400.0, ge=0, allow_inf_nan=False)  # seconds; 0: no cache
-    otel_endpoint: SecretStr = SecretStr("")  # where a run's spans go; empty: nowhere
 
     # who is told of the end of a run, and of what a watch finds
     webhook_secret: SecretStr = SecretStr("")  # signs what a webhook gets; whsec_... is base64
@@ -386,7 +385,6 @@ OTHER_NAMES = {
     "GOOGLE_GENAI_USE_VERTEXAI": "use_vertexai",
     "LLM_THINKING": "thinking",
     "SEARCH_PROVIDERS": "search",
-    "OTEL_EXPORTER_OTLP_ENDPOINT": "otel_endpoint",
     "AGENT_API_TOKEN": "api_token",
     **{f"AGENT_MAX_{cap}": f"max_{cap.lower()}" for cap in "SECONDS USD TOKENS CALLS".split()},
 }
@@ -406,7 +404,7 @@ ENVIRONMENT = {
 SERVICE_NAMES = tuple(
     "GEMINI_ GOOGLE_ ANTHROPIC_ OPENAI_ SERPAPI_ EXA_ TAVILY_ SERPER_ WIKIPEDIA_ SEARXNG_ "
     "BRAVE_ CROSSREF_ EUROPEPMC_ ARXIV_ UNPAYWALL_ OPENALEX_ SEMANTIC_SCHOLAR_ SCHOLAR_ "
-    "JINA_ GITHUB_ PYPI_ NPM_ CRATES_ WOLFRAM_ OTEL_".split()
+    "JINA_ GITHUB_ PYPI_ NPM_ CRATES_ WOLFRAM_".split()
 )
 OWN_PREFIX = "RESEARCH_AGENT_"
 
@@ -429,11 +427,9 @@ LIBRARY_VARIABLES = {
     **{name: name for name in ("SSL_CERT_FILE", "SSL_CERT_DIR")},
     **{name: name for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")},
 }
-#: Variables that count in the shell alone: the user's word, and the keys of the exporter of spans.
+#: Variables that count in the shell alone: the user's word.
 SHELL_VARIABLES = {
     "RESEARCH_AGENT_TRUST_ENV": "trust_env",
-    "OTEL_EXPORTER_OTLP_HEADERS": "otel_headers",
-    "OTEL_EXPORTER_OTLP_TRACES_HEADERS": "otel_headers",
 }
 #: Fields that `.env` of a folder never sets, whatever is trusted: what they name is started.
 USER_FIELDS = {"mcp_servers"}

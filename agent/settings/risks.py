@@ -34,7 +34,6 @@ _GAINS = {
     ),
     "lets private pages into prompts": "allow_private_network fetch_through_proxy",
     "gets what is searched and read, and stands in for it": "cache_dir",
-    "gets the spans, and the exporter's key": "otel_endpoint",
     "gets the journals": "runs_dir",
     "is read, and decides what a cap in dollars allows": "prices_file",
     "lets other sites ask the server": "api_hosts",
@@ -44,9 +43,9 @@ _GAINS = {
 #: All other settings choose among services of the user, or say how far to go.
 RISKS = {name: gain for gain, names in _GAINS.items() for name in names.split()}
 #: Those of `RISKS` that matter offline: nothing else is used then.
-OFFLINE_RISKS = {"otel_endpoint", "runs_dir", "cache_dir", "prices_file", "api_hosts"}
+OFFLINE_RISKS = {"runs_dir", "cache_dir", "prices_file", "api_hosts"}
 #: Of the fields that hold keys which a run sends.
-_SENT_KEYS = (*KEY_ENDINGS, "_server_keys", "otel_headers", "use_vertexai")
+_SENT_KEYS = (*KEY_ENDINGS, "_server_keys", "use_vertexai")
 
 
 def find_user_keys(variables: Mapping[str, Variable], settings: Settings) -> list[str]:

@@ -29,7 +29,6 @@ DOORS = set(
 DATA = {"demo"}  # holds no code
 MOST_ROOMS = 18
 NETWORK = set("socket ssl http requests urllib3 httpx2 httpcore2 google serpapi".split())
-NETWORK |= {"opentelemetry"}
 HEAVY = "fastapi starlette uvicorn mcp pydantic google requests httpx2 jsonschema".split()
 HEAVY += "trafilatura rich dotenv".split()
 
@@ -90,7 +89,7 @@ def test_the_face_of_a_package_hands_names_on_and_holds_no_logic(file: Path) -> 
 def test_outside_rooms_alone_touch_the_network_and_settings_the_environment(file: Path) -> None:
     text = file.read_text("utf-8")
     outside = ("outside/http", "outside/gemini_api", "outside/tls", "outside/cache")
-    touches = {f"{name}.py" for name in (*outside, "run/telemetry")}
+    touches = {f"{name}.py" for name in outside}
     if room(file) not in {"llm", "pages", "search"} and str(file.relative_to(AGENT)) not in touches:
         assert not NETWORK & {name.split(".")[0] for name in imports(file)}
     if room(file) not in {"settings"} | DOORS:

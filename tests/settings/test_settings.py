@@ -121,7 +121,7 @@ def test_what_is_no_text_file_is_refused(kind: str, folder: Path) -> None:
 
 
 def test_only_known_names_reach_the_process(folder: Path, tmp_path: Path) -> None:
-    names = "SSLKEYLOGFILE PYTHONSTARTUP OTEL_EXPORTER_OTLP_HEADERS AWS_ENDPOINT_URL"
+    names = "SSLKEYLOGFILE PYTHONSTARTUP AWS_ENDPOINT_URL"
     names += " RESEARCH_AGENT_TRUST_ENV GOOGLE_API_KEY GEMINI_API_KEY"
     lines = [f"{name}=1" for name in names.split()]
     write_env(folder / ".env", *lines, "https_proxy=http://127.0.0.1:9")
@@ -239,9 +239,8 @@ def test_every_risk_is_refused_beside_a_key(field: str, folder: Path) -> None:
         write_env(folder / ".env", f"{name}={RISKY.get(short, 'http:/theirs.test')}")
         if short in ("RUNS_DIR", "CACHE_DIR", "PRICES_FILE"):
             write_env(folder / ".env", f"{name}=/theirs")
-        for keys in ({"EXA_API_KEY": "k"}, {"OTEL_EXPORTER_OTLP_HEADERS": "api-key=k"}):
-            with pytest.raises(NotConfigured, match=name):
-                settings_of(folder, keys)
+        with pytest.raises(NotConfigured, match=name):
+            settings_of(folder, {"EXA_API_KEY": "k"})
         if field not in OFFLINE_RISKS:
             assert settings_of(folder, KEYS, offline=True), "nothing of it is used"
 
