@@ -26,7 +26,7 @@ Examples:
   python -m agent.audit answer.json | jq .failures
   python -m agent.audit answer.json --fetch | jq .live
   python -m agent.audit --diff monday.json tuesday.json
-  python -m agent.audit monday.zip --signers allowed_signers | jq .signed
+  python -m agent.audit monday.zip
 """
 
 
@@ -39,12 +39,11 @@ def _print_failure(error: AgentError) -> int:
 @click.argument("answers", nargs=-1, type=shell.PATH, metavar="ANSWER.json|EXPORT.zip")
 @click.option("--journal", type=shell.PATH, help="The run's journal, if it moved.")
 @click.option("--fetch", is_flag=True, help="Read the live pages: which quotes have gone since?")
-@click.option("--signers", type=shell.PATH, help="Who may have signed an export: ssh-keygen(1).")
 @click.option("--diff", is_flag=True, help="Compare two answers: audit --diff OLD.json NEW.json.")
 def command(answers: tuple[Path, ...], journal: Path | None, **options: Any) -> int:
     """Check an answer against the pages that its journal holds; JSON on standard output.
 
-    An export of `research-agent runs` is checked by the hashes in it too, and "signed" is by whom.
+    An export of `research-agent runs` is checked by the hashes in it too.
     Where this version made the answer, its journal is replayed as well ("replayed": true), and
     every value must be what that gives.
 
@@ -60,7 +59,7 @@ def command(answers: tuple[Path, ...], journal: Path | None, **options: Any) -> 
         if options["diff"]:
             report = compare_answers(*(_read_answer(file) for file in answers))
         else:
-            report = _audit(answers[0], journal, options["signers"])
+            report = _audit(answers[0], journal)
             report |= {"live": _check_live_pages(report, answers[0])} if options["fetch"] else {}
     except AgentError as error:
         return _print_failure(error)
@@ -68,14 +67,12 @@ def command(answers: tuple[Path, ...], journal: Path | None, **options: Any) -> 
     return 0 if report["ok"] else 1
 
 
-def _audit(file: Path, journal: Path | None, signers: Path | None) -> Json:
+def _audit(file: Path, journal: Path | None) -> Json:
     from agent.run.audit import audit_answer
     from agent.run.export import audit_export, is_export
 
     if is_export(file):
-        return audit_export(file, signers)
-    if signers:
-        raise UsageError(f"{file} is no export, which alone is signed.", "Leave out --signers.")
+        return audit_export(file)
     return audit_answer(_read_answer(file), journal)
 
 

@@ -1,7 +1,7 @@
 """An export: one file with an answer, its journal and its pages, and the hashes of all of them.
 
 It is a zip archive, and the same for the same run. `manifest.json` names the other files with their
-SHA-256; `manifest.json.sig`, where the user signed it, is an SSH signature of it (SSHSIG).
+SHA-256.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from typing import BinaryIO
 from agent import __version__
 from agent.answer import to_json
 from agent.errors import JournalError, UsageError
-from agent.outside import signatures
 from agent.outside.recording import MAX_CALLS, read_journal
 from agent.run.audit import audit_answer
 from agent.run.begin import research
@@ -28,7 +27,7 @@ from agent.settings import Settings
 from agent.state.json_data import Json, parse_json
 
 ANSWER, JOURNAL, MANIFEST = "answer.json", "journal.jsonl", "manifest.json"
-SIGNATURE = f"{MANIFEST}.sig"
+SIGNATURE = f"{MANIFEST}.sig"  # of the manifest, in exports of earlier versions: it is ignored
 FORMAT = "research-agent-export-1"
 MAX_BYTES = 1_000_000_000  # of all files that an export unpacks to
 NO_EXPORT = "Name a file that research-agent runs export wrote."
@@ -36,11 +35,8 @@ _BROKEN = (zipfile.BadZipFile, NotImplementedError, RuntimeError, zlib.error)
 _DAY = (1980, 1, 1, 0, 0, 0)  # of each file: the same run gives the same archive
 
 
-def write_export(journal: Path, key: Path | None = None) -> bytes:
-    """The export of a run, signed with an SSH key where one is given.
-
-    Raises JournalError for a journal that gives no answer, UsageError for a key that does not sign.
-    """
+def write_export(journal: Path) -> bytes:
+    """The export of a run. Raises JournalError for a journal that gives no answer."""
     answer = research("", Settings(replay=journal)).answer()
     if answer.error:
         raise JournalError(answer.error.message, answer.error.remedy)
@@ -53,8 +49,6 @@ def write_export(journal: Path, key: Path | None = None) -> bytes:
     hashes = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())}
     about = {"format": FORMAT, "version": __version__, "run": journal.stem, "topic": answer.topic}
     files[MANIFEST] = (json.dumps({**about, "files": hashes}, indent=2) + "\n").encode()
-    if key:
-        files[SIGNATURE] = signatures.sign(files[MANIFEST], key)
     return _pack(files)
 
 
@@ -81,28 +75,19 @@ def read_answer(file: Path) -> Json:
     return _read(file)[2]
 
 
-def audit_export(file: Path, signers: Path | None = None) -> Json:
-    """The audit of an export: the hash of each file, its signature, and the answer in it.
+def audit_export(file: Path) -> Json:
+    """The audit of an export: the hash of each file, and the answer in it.
 
-    `signed` is null for one that nobody signed, else the key and, by the file of allowed signers,
-    whose it is. Raises UsageError for a file that is no export.
+    Raises UsageError for a file that is no export.
     """
     files, faults, answer = _read(file)
     with tempfile.TemporaryDirectory() as folder:
         journal = Path(folder) / JOURNAL
         journal.write_bytes(files[JOURNAL])
         result = audit_answer(answer, journal)
-    signed = None
-    if SIGNATURE in files:
-        try:
-            signed = signatures.verify(files[MANIFEST], files[SIGNATURE], signers)
-        except signatures.BadSignature as error:
-            faults.append((SIGNATURE, str(error)))
-    elif signers:
-        faults.append((SIGNATURE, "nobody signed it"))
-    told = [{"where": where, "what": what} for where, what in faults]
-    failures = [*told, *result["failures"]]
-    return {**result, "ok": not failures, "failures": failures, "signed": signed}
+    changed = [{"where": where, "what": what} for where, what in faults]
+    failures = [*changed, *result["failures"]]
+    return {**result, "ok": not failures, "failures": failures}
 
 
 def _read(file: Path) -> tuple[dict[str, bytes], list[tuple[str, str]], Json]:

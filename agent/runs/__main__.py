@@ -25,7 +25,7 @@ Examples:
   python -m agent.runs search "hosts of the Olympics" --since 2026-01-31
   python -m agent.runs search "what my own files say" --documents | jq .[0].url
   python -m agent.runs tag monday sport 2026
-  python -m agent.runs export monday --sign ~/.ssh/id_ed25519 --out m.zip
+  python -m agent.runs export monday --out m.zip
 
 \b
 JSON in a pipe, a table on a terminal. RUN is what `list` names. Exit status:
@@ -118,15 +118,14 @@ def delete(runs: tuple[str, ...]) -> int:
 @command.command()
 @click.argument("run")
 @click.option("--out", type=shell.PATH, help="Write it here.  [default: standard output]")
-@click.option("--sign", type=shell.PATH, metavar="KEY", help="Sign it with this SSH key.")
-def export(run: str, out: Path | None, sign: Path | None) -> int:
+def export(run: str, out: Path | None) -> int:
     """A run as one file with answer, journal, pages and hashes: `audit` checks it elsewhere."""
     from agent.run.export import write_export
 
     shell.require_writable(out)
     if out is None and sys.stdout.isatty():
         raise UsageError("An export is no text for a terminal.", f"Add --out {run}.zip")
-    data = write_export(_open().require(run), sign)
+    data = write_export(_open().require(run))
     if out:
         shell.write_file(out, data)
     else:
