@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from functools import partial
 from pathlib import Path, PurePath
 from tempfile import TemporaryFile
@@ -16,9 +16,7 @@ from agent.outside import spawn
 from agent.outside.budget import sum_usage
 from agent.outside.recording import read_journal
 from agent.pages.browser import REMEDY, find_browser
-from agent.pages.jina import JinaReader
 from agent.run.models import make_models
-from agent.run.sources import open_page_reader
 from agent.search import Provider, build_search_chain
 from agent.search.corpus import Corpus
 from agent.search.mcp.source import open_servers
@@ -40,7 +38,6 @@ def service_checks(settings: Settings) -> dict[str, Job]:
         "directory of caches": lambda: _check_writable(cache, "CACHE_DIR"),
         "corpus": lambda: _check_demo_corpus(cache),
         "browser": lambda: _check_browser(settings.page_browser_path),
-        "reader jina": lambda: _check_jina(settings),
     }
     if settings.corpus:
         jobs["documents"] = partial(check_corpus, settings.corpus, cache)
@@ -65,15 +62,6 @@ def _check_browser(named: Path | None) -> Result:
     if program := find_browser(named):
         return Result("ok", f"{program} shows pages that need scripts")
     return Result("warn", "none is installed: pages that need scripts are not read", REMEDY)
-
-
-def _check_jina(settings: Settings) -> Result:
-    """Whether Jina reads, where it may stand in."""
-    if not settings.jina_reader:
-        return Result("ok", "off: JINA_READER=1 lets it read pages that refuse; it sees addresses")
-    own = settings.model_copy(update={"page_timeout": settings.search_timeout})
-    with closing(open_page_reader(own)) as reader:
-        return Result("ok", JinaReader(own, reader).probe())
 
 
 def _check_demo_corpus(cache: Path) -> Result:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -22,7 +21,7 @@ from agent.pages.download import Downloader, DownloadLimits, FetchedBody
 from agent.pages.guard import AddressGuard
 from agent.pages.relay import GuardedRelay
 from agent.pages.robots import ROBOTS_MAX_BYTES, ROBOTS_TIMEOUT, RobotsRules
-from agent.pages.sites import find_site
+from agent.pages.sites import find_form
 from agent.state import Page
 from agent.state.clock import format_utc
 from agent.state.json_data import InvalidJson
@@ -113,19 +112,11 @@ class PageReader:
 
     def _load_form(self, url: str) -> tuple[str, str, BodyText] | None:
         """What a site gives to programs instead of a page; None where it gives nothing."""
-        read_site = find_site(url)
-        end = time.monotonic() + self._limits.timeout
-
-        def get(address: str, is_page: bool) -> FetchedBody:
-            limits = self._limits._replace(timeout=max(0.1, end - time.monotonic()))
-            return self._downloader.get(address, limits, self._rules if is_page else RobotsRules())
-
         with suppress(ReadFailed, UnreadablePage, InvalidJson):
-            if read_site:
-                form = read_site(get)
-                read = self._bodies.read(form.body)
-                read = read._replace(not_read=((TEXT, 1, form.note),)) if form.note else read
-                return url.partition("#")[0], form.title or read.title or host_of(url), read
+            if form := find_form(url):  # robots.txt is about pages, not about forms for programs
+                fetched = self._downloader.get(form.url, self._limits, RobotsRules())
+                read = self._bodies.read(form.to_body(fetched))
+                return url.partition("#")[0], read.title or host_of(url), read
         return None
 
     def _render(self, url: str, browser: Browser) -> FetchedBody:

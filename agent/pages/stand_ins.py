@@ -13,10 +13,12 @@ from agent.pages.download import COPY
 from agent.state import Attempt, Outcome, Page
 from agent.state.urls import host_of
 
-#: How a page says no to programs, and how it is lost: neither is a refusal of ours.
-REFUSED: frozenset[Outcome] = frozenset({"blocked", "rate_limited"})
-LOST: frozenset[Outcome] = REFUSED.union(
-    ("not_found", "unavailable", "timeout", "rejected", "empty", "invalid")
+#: How a page says no to programs, or is lost: none is a refusal of ours.
+LOST: frozenset[Outcome] = frozenset(
+    (
+        *("blocked", "rate_limited", "not_found", "unavailable"),
+        *("timeout", "rejected", "empty", "invalid"),
+    )
 )
 ANY: frozenset[Outcome] = frozenset(get_args(Outcome))
 

@@ -262,7 +262,7 @@ def _open_web(
     chain = build_search_chain(settings, search_options(settings), own, rate_limiter)
     reader = open_page_reader(settings)
     given = GivenTexts(reader, is_wanted=settings.search_page_text)
-    web = _with_stand_ins(settings, reader, _plugin_or_web(settings, given.read))
+    web = _with_archive(settings, reader, _plugin_or_web(settings, given.read))
     web = _refuse_older(web, settings.since)
     web = _with_registries(settings, web)
     read = _read_first(corpus.read, web) if corpus else web
@@ -342,22 +342,15 @@ def _plugin_or_web(settings: Settings, reader: Read) -> Read:
     return read if added else reader
 
 
-def _with_stand_ins(settings: Settings, reader: PageReader, web: Read) -> Read:
-    """The same reader, with what the user allows to stand in for a page that cannot be read."""
+def _with_archive(settings: Settings, reader: PageReader, web: Read) -> Read:
+    """The same reader, with archived copies of pages that cannot be read, if the user allows it."""
     from agent.pages.archive import WebArchive
-    from agent.pages.jina import JinaReader
-    from agent.pages.stand_ins import LOST, REFUSED, StandIn, StandIns
+    from agent.pages.stand_ins import LOST, StandIn, StandIns
 
-    others: list[StandIn] = []
-    if settings.jina_reader:
-        jina = JinaReader(settings, reader)
-        others.append(StandIn(jina.name, jina.read, REFUSED))
-    if settings.archive:
-        archive = WebArchive(settings.archive_base_url, web, reader.check_public)
-        others.append(StandIn("archive", archive.read, LOST))
-    if not others:
+    if not settings.archive:
         return web
-    return StandIns(web, tuple(others))
+    archive = WebArchive(settings.archive_base_url, web, reader.check_public)
+    return StandIns(web, (StandIn("archive", archive.read, LOST),))
 
 
 def _with_registries(settings: Settings, web: Read) -> Read:
@@ -447,7 +440,6 @@ def _read_key_fields(settings: Settings) -> dict[str, Any]:
         include={
             *("allow_private_network", "fetch_through_proxy", "respect_robots", "page_browser"),
             *("search_page_text", "since", "archive", "archive_base_url"),
-            *("jina_reader", "jina_reader_base_url"),
             *("crossref_base_url", "europepmc_base_url"),
         },
     )

@@ -147,9 +147,6 @@ class Settings(Frozen):
     page_browser_path: Path | None = None  # None: the first that is found
     archive: bool = False  # archived copies stand in for pages that cannot be read
     archive_base_url: str = "https://archive.org"
-    jina_reader: bool = False  # Jina reads pages that refuse this program; it sees their addresses
-    jina_api_key: SecretStr = SecretStr("")  # for more than 20 pages a minute
-    jina_reader_base_url: str = "https://r.jina.ai"
     user_agent: str = ""  # sent to pages and Wikipedia; empty: the program's name
 
     # how far to go
@@ -325,7 +322,7 @@ class Settings(Frozen):
     @property
     def read_timeout(self) -> float:
         """Seconds in which a page is read: by itself, by a browser, and by what stands in."""
-        ways = 1 + (self.page_browser != "never") + (self.archive or self.jina_reader)
+        ways = 1 + (self.page_browser != "never") + self.archive
         return self.page_timeout * ways + 1
 
     @property
@@ -404,7 +401,7 @@ ENVIRONMENT = {
 SERVICE_NAMES = tuple(
     "GEMINI_ GOOGLE_ ANTHROPIC_ OPENAI_ SERPAPI_ EXA_ TAVILY_ SERPER_ WIKIPEDIA_ SEARXNG_ "
     "BRAVE_ CROSSREF_ EUROPEPMC_ ARXIV_ UNPAYWALL_ OPENALEX_ SEMANTIC_SCHOLAR_ SCHOLAR_ "
-    "JINA_ GITHUB_ PYPI_ NPM_ CRATES_ WOLFRAM_".split()
+    "GITHUB_ PYPI_ NPM_ CRATES_ WOLFRAM_".split()
 )
 OWN_PREFIX = "RESEARCH_AGENT_"
 

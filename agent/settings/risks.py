@@ -24,9 +24,7 @@ _GAINS = {
         "wikipedia_base_url searxng_url crossref_base_url europepmc_base_url arxiv_base_url "
         "unpaywall_base_url pypi_base_url npm_base_url crates_base_url"
     ),
-    "gets the addresses of pages, and stands in for them": (
-        "archive_base_url jina_reader_base_url"
-    ),
+    "gets the addresses of pages, and stands in for them": "archive_base_url",
     "carries the requests": "HTTP_PROXY HTTPS_PROXY ALL_PROXY",
     "leads requests past a proxy": "NO_PROXY",
     "decides which servers are believed": (

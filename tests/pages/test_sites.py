@@ -1,4 +1,4 @@
-"""Sites that have a form for programs: GitHub, YouTube, registries of packages; over a wire."""
+"""Sites that have a form for programs: registries of packages; over a wire."""
 
 from __future__ import annotations
 
@@ -10,17 +10,12 @@ from typing import Any
 import pytest
 
 from agent.errors import ReadFailed
-from agent.evidence import anchor_quote
 from agent.pages.fetch import PageReader
 from agent.pages.guard import AddressGuard
-from agent.state import Hit, Source
-from agent.state.places import find_place
 from tests.support.page_server import Answer, Connection, PageServer, html, reply
 
-TEXT = "Content-Type: text/plain; charset=utf-8"
 HTML = "Content-Type: text/html; charset=utf-8"
 GONE = reply(b"no", "404 Not Found")
-README = b"# Ferry\n\nFerry is a small library.\n\n- It has *no* dependency.\n"
 
 
 class Web:
@@ -65,11 +60,6 @@ def as_json(value: Any) -> bytes:
     return reply(json.dumps(value).encode(), "200 OK", "Content-Type: application/json")
 
 
-RAW = "raw.githubusercontent.com/a/ferry"
-API = "api.github.com/repos/a/ferry/issues/7"
-ISSUE = {"title": "It sinks", "state": "open", "created_at": "2026-01-02", "user": {"login": "eve"},
-         "body": "It sinks at **six** knots."}  # fmt: skip
-COMMENT = {"user": {"login": "bob"}, "created_at": "2026-01-03", "body": "Fixed in 2.1."}
 PYPI = {"info": {"name": "ferry", "version": "2.1", "summary": "Boats.", "description": "# Ferry"}}
 NPM: dict[str, object] = {
     "name": "@a/ferry",
@@ -82,18 +72,6 @@ NPM: dict[str, object] = {
 @pytest.mark.parametrize(
     ("page", "has", "title", "words"),
     [
-        ("github.com/a/ferry", {f"{RAW}/HEAD/README.md": reply(README, "200 OK", TEXT)}, "Ferry",
-         "Ferry is a small library."),
-        ("www.github.com/a/ferry/",
-         {f"{RAW}/HEAD/README.rst": reply(b"Ferry rows.", "200 OK", TEXT)}, "www.github.com",
-         "Ferry rows."),
-        ("github.com/a/ferry/blob/v2/src/row.py#L3",
-         {f"{RAW}/v2/src/row.py": reply(b"import oars\n", "200 OK", TEXT)}, "github.com",
-         "import oars"),
-        ("github.com/a/ferry/issues/7", {API: as_json(ISSUE),
-         f"{API}/comments?per_page=100": as_json([COMMENT])}, "It sinks",
-         "open, eve, 2026-01-02:\nIt sinks at six knots.\nbob, 2026-01-03:\nFixed"),
-        ("github.com/a/ferry/pull/7", {API: as_json(ISSUE)}, "It sinks", "six knots."),
         ("pypi.org/project/ferry/", {"pypi.org/pypi/ferry/json": as_json(PYPI)}, "ferry",
          "Version 2.1. Boats."),
         ("www.npmjs.com/package/@a/ferry", {"registry.npmjs.org/@a/ferry": as_json(NPM)},
@@ -110,82 +88,15 @@ def test_the_form_for_programs_is_read(
     found = sites.read(page)
     assert found.title == title and words in found.text
     assert found.url == sites.url(page).partition("#")[0]
-    assert set(has) <= set(sites.asked) and not any(a.startswith("github") for a in sites.asked)
+    assert set(has) <= set(sites.asked)
 
 
-@pytest.mark.parametrize(
-    "has", [{}, {API: reply(b"{", "200 OK")}, {API: reply(b"", "403 Forbidden")}]
-)
-def test_where_there_is_none_the_page_itself_is_read(has: dict[str, bytes], sites: Web) -> None:
-    page = "github.com/a/ferry/issues/7"
-    sites.has |= {page: reply(html("Issue"), "200 OK", HTML), **has}
-    assert sites.read(page).title == "Issue"
+@pytest.mark.parametrize("form", [GONE, reply(b"{", "200 OK"), reply(b"", "403 Forbidden")])
+def test_where_there_is_none_the_page_itself_is_read(form: bytes, sites: Web) -> None:
+    page = "pypi.org/project/ferry/"
+    sites.has |= {page: reply(html("Ferry"), "200 OK", HTML), "pypi.org/pypi/ferry/json": form}
+    assert sites.read(page).title == "Ferry"
     del sites.has[page]
     with pytest.raises(ReadFailed) as caught:
         sites.read(page)
-    assert caught.value.outcome == "not_found" and caught.value.message.startswith("github.com")
-
-
-# --- YouTube ---------------------------------------------------------------------------------
-
-VIDEO = "www.youtube.com/watch?v=abc"
-VTT = (
-    "WEBVTT\n\n00:00:01.000 --> 00:00:04.000\n{0} one.\n\n00:12:05.500 --> 00:12:09.000\n{0} two.\n"
-)
-TRACKS = [
-    {"baseUrl": "/api/timedtext?lang=de", "languageCode": "de"},
-    {"baseUrl": "/api/timedtext?lang=en&kind=asr", "languageCode": "en", "kind": "asr"},
-    {"baseUrl": "/api/timedtext?lang=en", "languageCode": "en"},
-]
-
-
-def video(*tracks: dict[str, str]) -> bytes:
-    listed = {"playerCaptionsTracklistRenderer": {"captionTracks": tracks}}
-    details = {"title": "On ferries", "author": "Holm", "shortDescription": "A talk on ferries."}
-    player = json.dumps({"captions": listed, "videoDetails": details})
-    script = f"var ytInitialPlayerResponse = null; ytInitialPlayerResponse = {player};var meta = 1;"
-    return reply(f"<html><body><script>{script}</script></body></html>".encode(), "200 OK", HTML)
-
-
-def captions(word: str) -> bytes:
-    return reply(VTT.format(word).encode(), "200 OK", "Content-Type: text/vtt")
-
-
-@pytest.mark.parametrize("page", [VIDEO, "youtu.be/abc", "www.youtube.com/shorts/abc"])
-def test_a_video_gives_its_transcript_with_times(page: str, sites: Web) -> None:
-    sites.has[VIDEO] = video(*TRACKS)
-    for lang in ("de", "en&kind=asr", "en"):
-        sites.has[f"www.youtube.com/api/timedtext?lang={lang}&fmt=vtt"] = captions(lang)
-    found = sites.read(page)
-    assert (found.title, found.url, found.partial_text) == ("On ferries", sites.url(page), "")
-    quote = anchor_quote("en two.", Source(n=1, page=found, hit=Hit(url=found.url)))
-    assert quote and find_place(found.text, found.places, quote.start) == "00:12:05"
-    assert len([one for one in sites.asked if "timedtext" in one]) == 1
-
-
-@pytest.mark.parametrize(
-    "track",
-    [
-        None,
-        {"baseUrl": "/api/timedtext?lang=en", "languageCode": "en"},  # which answers nothing
-        {"baseUrl": "http://evil.example:PORT/api/timedtext?x", "languageCode": "en"},
-        {"baseUrl": 7},
-    ],
-)
-def test_without_a_transcript_the_description_is_told_as_such(track: Any, sites: Web) -> None:
-    sites.has[VIDEO] = video(*([track] if track else []))
-    sites.has["www.youtube.com/api/timedtext?lang=en&fmt=vtt"] = reply(b"")
-    sites.has["evil.example/api/timedtext?x&fmt=vtt"] = captions("evil")
-    found = sites.read(VIDEO)
-    assert "A talk on ferries." in found.text and "evil" not in found.text
-    assert "transcript" in found.partial_text and found.title == "On ferries"
-    assert not any(one.startswith("evil") for one in sites.asked)
-
-
-def test_robots_txt_holds_for_the_page_of_a_video(sites: Web) -> None:
-    sites.has[VIDEO] = video(*TRACKS)
-    sites.has["www.youtube.com/robots.txt"] = reply(b"User-agent: *\nDisallow: /watch")
-    with pytest.raises(ReadFailed) as caught:
-        sites.read(VIDEO)
-    assert caught.value.outcome == "blocked" and "robots.txt" in caught.value.message
-    assert not any("timedtext" in one for one in sites.asked)
+    assert caught.value.outcome == "not_found" and caught.value.message.startswith("pypi.org")
