@@ -144,7 +144,15 @@ def run_command(
     rows. Appends a checkpoint when a worker of a Ray cluster is killed.
     """
     out = folder / "out.jsonl"
-    command = [sys.executable, "-m", "agent.batch", str(folder / "topics.jsonl"), "--out", str(out)]
+    command = [
+        sys.executable,
+        "-m",
+        "agent.cli",
+        "batch",
+        str(folder / "topics.jsonl"),
+        "--out",
+        str(out),
+    ]
     process = subprocess.Popen(
         [*command, "--concurrency", str(CONCURRENCY), "--engine", ENGINE],
         env={**os.environ, **services.environment},

@@ -83,7 +83,7 @@ def _serve(folder: Path) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "agent.mcp_server", "--http", "--offline", "--port", str(port)]
+    command = [sys.executable, "-m", "agent.cli", "mcp", "--http", "--offline", "--port", str(port)]
     kept = {"RUNS_DIR": str(folder / "runs"), "CACHE_DIR": str(folder / "cache")}
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, **kept}, **quiet)

@@ -91,7 +91,7 @@ def _run_server(environment: dict[str, str], with_model: bool) -> Iterator[tuple
     """The port and the process id of a server with default limits: 8 runs and 64 that wait."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = int(free.getsockname()[1])
-    command = [sys.executable, "-m", "agent.server", "--port", str(port)]
+    command = [sys.executable, "-m", "agent.cli", "serve", "--port", str(port)]
     command += [] if with_model else ["--offline"]
     process = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.DEVNULL)
     try:

@@ -94,7 +94,7 @@ class World:
         home.mkdir(parents=True, exist_ok=True)
         with (home / "names.csv").open("w", encoding="utf-8", newline="") as file:
             csv.writer(file).writerows([("match",), *((name,) for name in self._names[:rows])])
-        command = [sys.executable, "-m", "agent.table", str(home / "names.csv"), "--columns"]
+        command = [sys.executable, "-m", "agent.cli", "table", str(home / "names.csv"), "--columns"]
         command += [",".join(columns), "--out", str(home / "out.json")]
         environment = os.environ | self._services.environment(home)
         quiet = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}

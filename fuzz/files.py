@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from agent.cli.trace import load_trace
 from agent.errors import AgentError, UsageError
 from agent.evaluate.questions import load_questions
 from agent.outside.recording import read_journal
@@ -21,7 +22,6 @@ from agent.search.files import scan_files
 from agent.settings import Settings, make_settings, read_variables
 from agent.slots.patterns import compile_pattern, has_match
 from agent.slots.schema import slots_of
-from agent.trace.__main__ import load_trace
 from agent.trace.calls import parse_calls
 from fuzz.target import Target
 

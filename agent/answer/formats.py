@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # at run time, building an answer imports this module for the
     from agent.answer.check import CheckResult
     from agent.answer.report import ReportAnswer
     from agent.answer.schema import Answer, Citation
-    from agent.shell import FormatName
+    from agent.file_formats import FormatName
     from agent.state import Claim
 
 BASE_STYLE, PAGE_STYLE = "agent.answer/base.css", "agent.answer/page.css"

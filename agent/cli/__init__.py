@@ -1,5 +1,5 @@
-"""A door: the command line."""
+"""The command line: one group, one file a command, what they share in `shell/`."""
 
-from agent.cli.command_line import command, main, run_cli
+from agent.cli.group import main, run_cli
 
-__all__ = ["command", "main", "run_cli"]
+__all__ = ["main", "run_cli"]

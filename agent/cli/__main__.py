@@ -1,6 +1,6 @@
-"""The command line as a module: `python -m agent.cli`."""
+"""The command line for programs: `python -m agent.cli` prints JSON on a terminal too."""
 
 from agent.cli import main
 
 if __name__ == "__main__":
-    main()
+    main(for_people=False)

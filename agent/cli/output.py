@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agent import shell
-from agent.cli import inputs
+from agent.cli import inputs, shell
 from agent.errors import AgentError, OutputFailed, UsageError, format_error
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
     from agent.answer import Answer, Error
+    from agent.cli.shell import FormatName
     from agent.run import Run
-    from agent.shell import FormatName
     from agent.state import Event, SearchResults
 
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agent import shell
-from agent.cli import inputs
+from agent.cli import inputs, shell
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
     from agent.settings import Settings

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from agent.documents.body_text import Body
+from agent.files import write_all
 from agent.settings import system_environment
-from agent.shell import write_all
 
 MIN_ANSWER = 64_000_000  # bytes that a worker may answer for any body,
 ANSWER_RATIO = 6  # and for each byte of a larger one: JSON may write a character in six

@@ -18,9 +18,9 @@ from agent.evaluate.contamination import (
 )
 from agent.evaluate.questions import EvaluationQuestion
 from agent.evidence.markers import strip_markers
+from agent.files import write_file
 from agent.run import research
 from agent.settings import Settings
-from agent.shell import write_file
 from agent.state import Frozen
 from agent.state.urls import canonical_url
 

@@ -14,12 +14,12 @@ from typing import Annotated
 from pydantic import ConfigDict, Field, StringConstraints
 
 from agent.errors import JournalError, UsageError
+from agent.files import write_file
 from agent.outside.input_file import read_model
 from agent.outside.recording import read_header
 from agent.run.begin import journal_path
 from agent.search.run_pages import forget_run
 from agent.settings import Settings, user_folder
-from agent.shell import write_file
 from agent.state import Frozen
 from agent.state.sanitizing import sanitize_for_display, sanitize_line
 

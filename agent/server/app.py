@@ -24,6 +24,7 @@ from agent.answer.phrases import STANDING_LABELS, VERDICT_LABELS
 from agent.answer.shown import LONG_PARAGRAPH
 from agent.answer.shown_check import STATUSES, VERDICTS
 from agent.errors import AgentError, Busy
+from agent.file_formats import FormatName
 from agent.run.export import write_export
 from agent.run.library import NO_SUCH_RUN, RUN_NAME_PATTERN, NewTitleAndTags, write_labels
 from agent.run.models import make_models
@@ -55,7 +56,6 @@ from agent.serving.live import LiveRun, RunSummary
 from agent.serving.request import MAX_DOCUMENTS, CheckRequest, Configure, Question
 from agent.serving.runs import MAX_LISTED, Runs, begin_requested, plan_requested
 from agent.serving.serve import guard_app
-from agent.shell import FormatName
 
 UI_FOLDER = Path(__file__).parent / "ui"
 #: The words of the other formats and some bounds, which the page has from them.

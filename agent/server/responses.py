@@ -17,11 +17,11 @@ from agent.answer.formats import to_check_text, to_markdown, write_answer
 from agent.answer.printed import print_html, require_browser
 from agent.answer.shown_check import describe_found, summarize
 from agent.errors import AgentError, JournalError, NotConfigured, UsageError
+from agent.file_formats import FORMATS, FormatName, require_format
 from agent.server.openapi import EMPTY_QUESTION
 from agent.serving.faults import OPENAI_PREFIX, fault_body, fault_status
 from agent.serving.live import LiveRun
 from agent.settings import Settings
-from agent.shell import FORMATS, FormatName, require_format
 
 RETRY_AFTER = "5"  # seconds
 T = TypeVar("T")

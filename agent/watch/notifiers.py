@@ -12,8 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from agent import shell
 from agent.errors import NotConfigured, OutsideError, UsageError
+from agent.files import output_failure, print_text, require_writable
 from agent.outside.file_lock import lock_file
 from agent.outside.webhook import check_webhook, post_event
 from agent.run.changes import Known
@@ -76,7 +76,7 @@ TAIL_BYTES = 2_000_000  # of a file that is appended to, in which a notice is lo
 def print_notice(stream: TextIO, notice: Notice, *, for_people: bool) -> None:
     """Print a notice: in words, or as JSON on one line. Raises OutputFailed."""
     with redirect_stdout(stream):
-        shell.print_text(to_text(notice) + "\n" if for_people else _to_line(notice))
+        print_text(to_text(notice) + "\n" if for_people else _to_line(notice))
 
 
 def _to_line(notice: Notice) -> str:
@@ -100,7 +100,7 @@ def append_notice(path: Path, notice: Notice) -> None:
             if release:
                 release()
     except OSError as error:
-        raise shell.output_failure(path, error) from None
+        raise output_failure(path, error) from None
 
 
 def post_notice(url: str, secret: str, notice: Notice) -> None:
@@ -148,7 +148,7 @@ def make_notifiers(
     for_people: bool = False,
 ) -> dict[str, Notifier]:
     """The notifiers by their names. Raises UsageError, NotConfigured."""
-    shell.require_writable(out)
+    require_writable(out)
     notifiers: dict[str, Notifier] = {
         "stdout": partial(print_notice, sys.stdout, for_people=for_people)
     }

@@ -12,12 +12,12 @@ from typing import Literal
 from pydantic import ConfigDict, Field
 
 from agent.errors import JournalError
+from agent.files import write_file
 from agent.outside.file_lock import hold_lock
 from agent.outside.input_file import read_model
 from agent.run.begin import journal_path
 from agent.run.changes import Known
 from agent.settings import Settings
-from agent.shell import write_file
 from agent.state import Frozen, Scalar
 
 MAX_BYTES = 20_000_000  # of a watch's file

@@ -160,7 +160,7 @@ def test_changes_claim_by_claim_and_slot_by_slot(answer: Json) -> None:
 
 def command(*arguments: str, cwd: Path, **more: str) -> tuple[int, Json]:
     environment = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", **more}
-    done = run_command("-m", "agent.audit", *arguments, cwd=cwd, env=environment, text=True)
+    done = run_command("-m", "agent.cli", "audit", *arguments, cwd=cwd, env=environment, text=True)
     assert "Traceback" not in done.stderr
     value = json.loads(done.stdout)
     assert isinstance(value, dict)

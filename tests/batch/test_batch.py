@@ -46,7 +46,7 @@ def rows_of(out: Path) -> list[dict[str, Any]]:
 
 
 class Command:
-    """`python -m agent.batch` in a folder, against services."""
+    """`research-agent batch` in a folder, against services."""
 
     def __init__(self, folder: Path, services: Services, **more: str) -> None:
         self.out = folder / "out.jsonl"
@@ -57,7 +57,7 @@ class Command:
         self._environment = {**kept, **given}
 
     def start(self, *options: str) -> subprocess.Popen[str]:
-        arguments = ["-m", "agent.batch", self.topics, "--out", self.out, *options]
+        arguments = ["-m", "agent.cli", "batch", self.topics, "--out", self.out, *options]
         own: Any = {"cwd": self._folder, "env": self._environment, "text": True}
         own |= dict.fromkeys(("stdout", "stderr"), subprocess.PIPE)
         return start_command(*arguments, **own)

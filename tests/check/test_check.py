@@ -15,8 +15,8 @@ import pytest
 from agent.answer.check import CheckResult, build_check_result, check_schema
 from agent.answer.check_page import write_check_page
 from agent.answer.formats import to_check_text
-from agent.check.__main__ import command
 from agent.checking.cited_claims import ClaimRuling, rule_claim
+from agent.cli.check import command
 from agent.documents.reports.reader import read_report
 from agent.errors import UsageError
 from agent.run.audit import audit_answer
@@ -307,7 +307,7 @@ def corpus(tmp_path: Path) -> Path:
 
 
 def call(*arguments: str, stdin: str = "") -> tuple[int, str]:
-    done = run_command("-m", "agent.check", *arguments, cwd=ROOT, input=stdin, text=True)
+    done = run_command("-m", "agent.cli", "check", *arguments, cwd=ROOT, input=stdin, text=True)
     return done.returncode, done.stdout
 
 

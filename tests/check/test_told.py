@@ -12,7 +12,7 @@ import pytest
 from agent.answer.check import CheckResult, build_check_result
 from agent.answer.check_page import write_check_page
 from agent.answer.formats import to_check_text
-from agent.check.__main__ import command
+from agent.cli.check import command
 from agent.documents.reports.reader import read_report
 from agent.errors import ReadFailed
 from agent.run.check import begin_check

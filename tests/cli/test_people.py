@@ -20,7 +20,7 @@ import pytest
 from agent.answer import Answer
 from agent.answer.formats import to_text
 from agent.answer.phrases import format_usd
-from agent.cli.doors import ASK, DOORS
+from agent.cli.commands import ASK, SUMMARIES
 from agent.state import Claim
 from tests.support.processes import run_command, run_interpreter, start_command
 from tests.support.services import Raw, Services
@@ -28,7 +28,7 @@ from tests.support.services import Raw, Services
 ROOT = Path(__file__).parents[2]
 TOPIC = "Who won the 2022 FIFA World Cup?"
 DEMO = Path(__file__).parents[2] / "agent/demo"
-CODE = "import sys; sys.argv[0] = '/bin/research-agent'; from agent.cli.doors import main; main()"
+CODE = "import sys; sys.argv[0] = '/bin/research-agent'; from agent.cli import main; main()"
 STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -88,7 +88,7 @@ def in_terminal(
     return Said(status, shown[1].decode().replace("\r\n", "\n"), shown[0].decode())
 
 
-@pytest.mark.parametrize("word", [*DOORS, ASK])
+@pytest.mark.parametrize("word", SUMMARIES)
 def test_help_of_every_door_needs_no_extra(word: str, tmp_path: Path) -> None:
     extras = "fastapi uvicorn starlette mcp prometheus_client ray".split()
     refuse = f"import sys; sys.modules.update(dict.fromkeys({extras!r})); "
@@ -100,7 +100,7 @@ def test_help_of_every_door_needs_no_extra(word: str, tmp_path: Path) -> None:
 
 def test_help_lists_every_door(tmp_path: Path) -> None:
     told = in_pipe("--help", home=tmp_path).out
-    assert all(f"  {word} " in told and door.summary in told for word, door in DOORS.items())
+    assert all(f"  {word} " in told and says in told for word, says in SUMMARIES.items())
 
 
 @pytest.mark.slow
@@ -110,30 +110,30 @@ def test_the_first_argument_exactly_names_a_door(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(run.out)
     assert json.loads(in_pipe("audit", "a.json", home=tmp_path).out)["ok"] is True
     assert TOPIC in in_pipe("trace", "monday", home=tmp_path).out
-    for words in (["ask", "doctor"], ["Doctor"], ["doctors"], ["--topic", "doctor"]):
+    for words in (["ask", "doctor"], ["--topic", "doctor"], ["tables of Rome"]):
         asked = json.loads(in_pipe(*words, "--offline", home=tmp_path).out)
         assert asked["topic"] == words[-1]
 
 
-@pytest.mark.parametrize(
-    ("words", "asked"),
-    [
-        ("trace my report", '"trace my report"'),
-        ("serve coffee in Rome", '"serve coffee in Rome"'),
-        ("doctor Who's $5 hat", "'doctor Who'\"'\"'s $5 hat'"),
-    ],
-)
-def test_words_without_quotes_end_with_the_line(words: str, asked: str, tmp_path: Path) -> None:
-    said = in_pipe(*words.split(), home=tmp_path)
-    last = said.err.splitlines()[-1]
-    assert said.status == 2 and last == f"To ask this as a question: research-agent {asked}"
+@pytest.mark.parametrize("word", ["docter", "Doctors", "chekc"])
+def test_nearly_the_name_of_a_command_is_refused_with_it(word: str, tmp_path: Path) -> None:
+    said = in_pipe(word, "--offline", home=tmp_path)
+    near = "check" if word == "chekc" else "doctor"
+    assert said.status == 2 and not said.out and f"Did you mean research-agent {near}?" in said.err
 
 
-def test_no_such_line_where_options_or_values_are_wrong(tmp_path: Path) -> None:
-    """Values may be keys: they are not repeated."""
-    for words in ("trace a b --html", "runs show s3 cret"):
+def test_words_without_quotes_are_one_question(tmp_path: Path) -> None:
+    said = in_pipe("--offline", *"Who founded LEGO".split(), "--compact", home=tmp_path)
+    assert json.loads(said.out)["topic"] == "Who founded LEGO"
+
+
+def test_a_question_that_begins_with_a_command_is_told_how_to_be_asked(tmp_path: Path) -> None:
+    """Its words are not repeated: values may be keys."""
+    said = in_pipe("serve", "coffee", "in", "Rome", home=tmp_path)
+    assert said.status == 2 and "research-agent ask ..." in said.err and "Rome?" not in said.err
+    for words in ("trace a b --html", "audit --no-such a b"):
         said = in_pipe(*words.split(), home=tmp_path)
-        assert said.status == 2 and "To ask" not in said.err
+        assert said.status == 2 and "research-agent ask" not in said.err
 
 
 def test_wrong_usage_is_two_lines_and_nothing_on_stdout(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_nothing_heavy_is_imported_for_help(words: list[str], tmp_path: Path) ->
     own: Any = {"cwd": tmp_path, "env": environment_for(tmp_path, {}), "text": True}
     told = subprocess.run(command, capture_output=True, check=True, **own).stderr
     imported = {line.rpartition("|")[2].strip() for line in told.splitlines()}
-    assert "agent.cli.doors" in imported
+    assert "agent.cli.group" in imported
     assert not imported & {"rich", "pydantic", "asyncio", "filelock", "google", "agent.settings"}
 
 

@@ -41,7 +41,7 @@ def doctor(
 ) -> subprocess.CompletedProcess[str]:
     keep = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     given = {**keep, "PYTHONPATH": str(ROOT), **environment}
-    return run_command("-m", "agent.doctor", *arguments, cwd=cwd, env=given, text=True)
+    return run_command("-m", "agent.cli", "doctor", *arguments, cwd=cwd, env=given, text=True)
 
 
 def reported(*, cwd: Path, environment: dict[str, str]) -> tuple[int, dict[str, Any]]:

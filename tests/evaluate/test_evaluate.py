@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.answer import Answer, Usage
+from agent.cli.evaluate import command
 from agent.errors import UsageError
-from agent.evaluate.__main__ import command
 from agent.evaluate.arms import Arm, settings_at_equal_tokens
 from agent.evaluate.contamination import ContaminationDetector
 from agent.evaluate.evaluation import ABSTENTION

@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.mark.slow
 def test_over_standard_input_and_output(tmp_path: Path) -> None:
-    options = ["-m", "agent.mcp_server", "--offline"]
+    options = ["-m", "agent.cli", "mcp", "--offline"]
     own = {"RUNS_DIR": f"{tmp_path}/runs", "CACHE_DIR": f"{tmp_path}/cache"}
     own |= {"PYTHONPATH": str(ROOT)}
     server = StdioServerParameters(command=sys.executable, args=options, env=own, cwd=tmp_path)

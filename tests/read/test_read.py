@@ -11,13 +11,13 @@ from zlib import crc32
 
 import pytest
 
+from agent.cli.read import command
+from agent.cli.shell.process import run_command
 from agent.documents.body_text import Body, UnreadablePage
 from agent.documents.formats.legacy import find_left_out
 from agent.documents.pdf.ocr import find_tesseract
 from agent.documents.reading import read_body
 from agent.documents.registry import OLE, Format
-from agent.read.__main__ import command
-from agent.shell.process import run_command
 from tests.support.office_files import RELATION, RELATIONS, packed, pdf, sheet, shown, word
 from tests.support.page_server import PageServer, html, reply
 
@@ -69,7 +69,7 @@ def with_parts(document: bytes, **parts: str | bytes) -> bytes:
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    status = run_command(command, None, arguments)
+    status = run_command(command, arguments)
     shown = capsys.readouterr()
     return status, shown.out, shown.err
 

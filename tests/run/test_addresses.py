@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.answer.addresses import CorpusAddresses
+from agent.file_formats import FORMATS
 from agent.run.audit import audit_answer
 from agent.settings import Settings
-from agent.shell import FORMATS
 from tests.support.web import Web, configure_from
 from tests.support.worlds import run_to_end
 

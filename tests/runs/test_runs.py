@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from agent.audit.__main__ import command as audit
+from agent.cli.audit import command as audit
+from agent.cli.runs import command
+from agent.cli.shell import run_command
 from agent.errors import ReadFailed
 from agent.run import research
 from agent.run.audit import audit_answer
 from agent.run.export import write_export
 from agent.run.library import Library
 from agent.run.sources import open_run_pages, open_sources
-from agent.runs.__main__ import command
 from agent.settings import Settings, parse_settings
-from agent.shell import run_command
 from tests.support.services import Raw, Services
 from tests.watch.shop import QUESTION, open_shop, page
 
@@ -27,7 +27,7 @@ DAY_OLD = "2026-01-02T03:04:05Z"
 
 
 def ask(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any, str]:
-    status = run_command(command, None, arguments)
+    status = run_command(command, arguments)
     shown = capsys.readouterr()
     return status, json.loads(shown.out) if shown.out else None, shown.err
 
@@ -149,7 +149,7 @@ def test_an_export_is_one_file_that_stands_elsewhere_and_tells_a_changed_byte(
     Library(settings).delete("pump")
 
     def check(file: Path) -> tuple[int, dict[str, Any]]:
-        status = run_command(audit, None, [str(file)])
+        status = run_command(audit, [str(file)])
         return status, json.loads(capsys.readouterr().out)
 
     assert check(export)[0] == 0

@@ -17,10 +17,10 @@ from click.testing import CliRunner
 from mcp import types
 
 from agent.answer import Answer
+from agent.cli.read import command as read_door
 from agent.errors import AgentError, OutsideError, ReadFailed, SearchFailed, UsageError
 from agent.mcp_server.pages import PageTools, ReadCall
 from agent.pages.fetch import PageReader
-from agent.read.__main__ import command as read_door
 from agent.run import research
 from agent.run.audit import audit_answer
 from agent.run.begin import journal_path

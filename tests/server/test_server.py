@@ -333,7 +333,7 @@ def test_the_end_of_the_server_ends_runs_and_keeps_journals_whole(
     world.latency = lambda: 2.0
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "agent.server", "--port", str(port)]
+    command = [sys.executable, "-m", "agent.cli", "serve", "--port", str(port)]
     environment = world.environment(tmp_path, CACHE_TTL="0", API_LOG="json", PYTHONPATH=str(ROOT))
     process = subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE)
     assert process.stderr
@@ -368,7 +368,7 @@ def test_what_cannot_be_served(
     web: Web, tmp_path: Path, arguments: list[str], status: int, said: str
 ) -> None:
     given = [one.format(taken=web.port) for one in arguments]
-    command = [sys.executable, "-m", "agent.server", "--offline", *given]
+    command = [sys.executable, "-m", "agent.cli", "serve", "--offline", *given]
     environment = {"PYTHONPATH": str(ROOT), "HOME": str(tmp_path)}
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == status and not done.stdout and said in done.stderr

@@ -29,7 +29,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("process")
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "agent.server", "--offline", "--port", str(port)]
+    command = [sys.executable, "-m", "agent.cli", "serve", "--offline", "--port", str(port)]
     environment = {"RUNS_DIR": f"{folder}/runs", "CACHE_DIR": f"{folder}/cache"}
     environment |= {"PYTHONPATH": str(ROOT), "HOME": str(folder)}
     process = subprocess.Popen(command, cwd=folder, env=environment, stderr=subprocess.PIPE)

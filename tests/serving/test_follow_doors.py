@@ -128,7 +128,7 @@ def test_the_tool_research_takes_the_run_that_it_follows(world: Services, tmp_pa
 def start_chat(world: Services, folder: Path, *arguments: str, **options: Any) -> Any:
     environment = {**os.environ, **world.environment(folder, CACHE_TTL="0"), "TERM": "dumb"}
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE) | options
-    command = ("-m", "agent.chat", *arguments)
+    command = ("-m", "agent.cli", "chat", *arguments)
     return start_command(*command, cwd=ROOT, env=environment, text=True, **pipes)
 
 

@@ -9,10 +9,10 @@ from random import Random
 
 import pytest
 
+from agent.cli.trace import format_lines, load_trace
 from agent.run.audit import audit_answer
 from agent.settings import Settings
 from agent.state import Blocked, Doubted, PageRead, Planned, Queried, Searched, Warned
-from agent.trace.__main__ import format_lines, load_trace
 from agent.trace.lines import list_parts
 from tests.support.report_runs import (
     BORN,

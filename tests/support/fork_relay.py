@@ -11,7 +11,7 @@ import os
 import socket
 import sys
 
-SERVERS = {"agent.server", "agent.mcp_server", "serve", "mcp"}
+SERVERS = {"serve", "mcp"}
 
 
 def main(address: str, *arguments: str) -> int:

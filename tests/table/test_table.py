@@ -14,11 +14,11 @@ import pytest
 
 from agent.answer.table import Cell, CellSource, Column, TableAnswer, TableRow, merge_rows
 from agent.answer.table_formats import to_table_csv, to_table_html, to_table_xlsx
+from agent.cli.shell import run_command
+from agent.cli.table import command
 from agent.errors import UsageError
 from agent.evidence.lists import find_items, find_rows
 from agent.run.table import parse_columns, read_names
-from agent.shell import fail_as_json, run_command
-from agent.table.__main__ import command
 from tests.support.services import ModelRequest, Services, source_ids
 
 TOWNS = {"Arnvik": ("Holm", 1200), "Brekke": ("Lund", 3400), "Dalen": ("Vik", 560)}
@@ -26,7 +26,7 @@ COLUMNS = "river,people:integer"
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any, str]:
-    status = run_command(command, fail_as_json, arguments)
+    status = run_command(command, arguments)
     shown = capsys.readouterr()
     return status, json.loads(shown.out), shown.err
 

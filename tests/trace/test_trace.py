@@ -16,11 +16,11 @@ from rich.cells import cell_len
 
 from agent.answer import Answer
 from agent.answer.html import link_element
+from agent.cli.trace import format_lines, format_page, load_trace
 from agent.outside.journal import Journal
 from agent.run import research
 from agent.settings import Settings
 from agent.state import Alternative, Answered, Asked, Attempt, Claim, Reflected, Verified
-from agent.trace.__main__ import format_lines, format_page, load_trace
 from agent.trace.calls import Trace, TracedCall, parse_calls
 from tests.answer.test_render import Shown, fill
 from tests.cli.test_people import STYLE, in_terminal
@@ -57,7 +57,7 @@ def journal(services: Services, settings: Settings) -> Path:
 
 def shown(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "RUNS_DIR": str(cwd / "runs")}
-    return run_command("-m", "agent.trace", *arguments, cwd=cwd, env=environment, text=True)
+    return run_command("-m", "agent.cli", "trace", *arguments, cwd=cwd, env=environment, text=True)
 
 
 def whole(path: Path) -> list[str]:

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 import responses
 
+from agent.cli.shell.process import run_command
+from agent.cli.watch import command
 from agent.settings import Settings
-from agent.shell.process import run_command
-from agent.watch.__main__ import command
 from agent.watch.state import Notice, WatchFiles, watch_id
 from agent.watch.watch import Watch
 from tests.support.processes import start_command
@@ -43,7 +43,7 @@ def shop(services: Services, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def ask(capsys: pytest.CaptureFixture[str], *more: str) -> tuple[int, list[dict[str, Any]], str]:
     """The command's exit status, what it told, and its standard error."""
-    status = run_command(command, None, [QUESTION, "--slots", "price", "--once", *more])
+    status = run_command(command, [QUESTION, "--slots", "price", "--once", *more])
     shown = capsys.readouterr()
     return status, [json.loads(line) for line in shown.out.splitlines()], shown.err
 
@@ -129,13 +129,13 @@ def test_what_cannot_run_says_so_and_loses_nothing(
     assert (status, told) == (1, []) and said.startswith("Error: ")
     shop.fault = fault
     assert ask(capsys) == (0, [], "")
-    assert run_command(command, None, [QUESTION]) == 2
-    assert run_command(command, None, [QUESTION, "--every", "1s"]) == 2
-    assert run_command(command, None, [QUESTION, "--once", "--webhook", "ftp://x"]) == 2
-    assert run_command(command, None, [QUESTION, "--once", "--webhook", HOOK]) == 1
-    assert run_command(command, None, [QUESTION, "--once", "--notify", "no-such://s3cret"]) == 2
+    assert run_command(command, [QUESTION]) == 2
+    assert run_command(command, [QUESTION, "--every", "1s"]) == 2
+    assert run_command(command, [QUESTION, "--once", "--webhook", "ftp://x"]) == 2
+    assert run_command(command, [QUESTION, "--once", "--webhook", HOOK]) == 1
+    assert run_command(command, [QUESTION, "--once", "--notify", "no-such://s3cret"]) == 2
     monkeypatch.delenv("GEMINI_API_KEY")
-    assert run_command(command, None, [QUESTION, "--once"]) == 1
+    assert run_command(command, [QUESTION, "--once"]) == 1
     shown = capsys.readouterr()
     assert shown.out == "" and "s3cret" not in shown.err
 
@@ -149,7 +149,7 @@ def test_of_two_at_once_one_asks_and_many_questions_come_from_a_file(
         status, told, said = ask(capsys)
     assert (status, told, shop.model_requests) == (0, [], []) and "Another process" in said
     Path("many.txt").write_text(f"{QUESTION}\nWhat is the price of the Velmora pump?\n", "utf-8")
-    assert run_command(command, None, ["many.txt", "--slots", "price", "--once"]) == 0
+    assert run_command(command, ["many.txt", "--slots", "price", "--once"]) == 0
     questions = [json.loads(line)["question"] for line in capsys.readouterr().out.splitlines()]
     assert questions == Path("many.txt").read_text("utf-8").splitlines()
 
@@ -262,7 +262,15 @@ def test_kill_9_at_any_moment_tells_each_change_once(shop: Services, tmp_path: P
         shop.page_requests.clear()
         for dies in (True, False):
             with start_command(
-                "-m", "agent.watch", QUESTION, *more, cwd=tmp_path, env=own, stdout=-1, stderr=-1
+                "-m",
+                "agent.cli",
+                "watch",
+                QUESTION,
+                *more,
+                cwd=tmp_path,
+                env=own,
+                stdout=-1,
+                stderr=-1,
             ) as process:
                 while dies and process.poll() is None and not is_moment():
                     time.sleep(0.001)
@@ -276,7 +284,7 @@ def test_kill_9_at_any_moment_tells_each_change_once(shop: Services, tmp_path: P
 
 @pytest.mark.slow
 def test_ctrl_c_ends_the_wait_cleanly(shop: Services, tmp_path: Path) -> None:
-    arguments = ("-m", "agent.watch", QUESTION, "--slots", "price", "--every", "1d")
+    arguments = ("-m", "agent.cli", "watch", QUESTION, "--slots", "price", "--every", "1d")
     environment = {**shop.environment(tmp_path), "HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
     root = str(Path(__file__).parents[2])
     with start_command(

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from agent.cli.commands import SUMMARIES
 from tests.cli.test_people import environment_for
 from tests.support.services import HANGS, Services
 from tests.support.thinker import Fact, Thinker
@@ -37,25 +38,23 @@ builtins.__import__ = bare_import
 """
 
 
-def command(*arguments: str, module: str = "agent.cli") -> list[str]:
+def command(*arguments: str) -> list[str]:
     code = f"{ABSENT}\nimport runpy; sys.argv = ['x', *sys.argv[1:]]\n"
-    code += f"runpy.run_module({module!r}, run_name='__main__', alter_sys=True)"
+    code += "runpy.run_module('agent.cli', run_name='__main__', alter_sys=True)"
     return [sys.executable, "-c", code, *arguments]
 
 
-def finish(*arguments: str, home: Path, module: str = "agent.cli", **more: str) -> str:
+def finish(*arguments: str, home: Path, **more: str) -> str:
     how: dict[str, Any] = {"cwd": home, "env": environment_for(home, more), "text": True}
-    line = command(*arguments, module=module)
+    line = command(*arguments)
     done = subprocess.run(line, **how, capture_output=True, timeout=100)
     assert done.returncode == 0 and "Traceback" not in done.stderr, done.stderr
     return str(done.stdout)
 
 
-@pytest.mark.parametrize(
-    "module", "cli batch doctor evaluate audit trace server mcp_server".split()
-)
-def test_every_door_starts(module: str, tmp_path: Path) -> None:
-    assert "Usage: " in finish("--help", home=tmp_path, module=f"agent.{module}")
+@pytest.mark.parametrize("name", SUMMARIES)
+def test_every_command_starts(name: str, tmp_path: Path) -> None:
+    assert "Usage: " in finish(name, "--help", home=tmp_path)
 
 
 @pytest.mark.slow
@@ -75,7 +74,7 @@ def test_a_question_is_answered_from_files_of_every_kind(tmp_path: Path) -> None
     assert "Ondra Velk" in answer["answer"] and answer["citations"]
     assert any("broken.pdf" in warning for warning in answer["warnings"])
     assert (tmp_path / "a.json").read_text("utf-8") == out
-    assert json.loads(finish("a.json", home=tmp_path, module="agent.audit"))["ok"] is True
+    assert json.loads(finish("audit", "a.json", home=tmp_path))["ok"] is True
 
 
 def serve_final(services: Services) -> None:
@@ -96,7 +95,7 @@ def test_a_run_over_the_wire_with_limits_and_its_journal(
     again = finish("--resume", "monday", home=tmp_path, **environment)
     assert json.loads(again)["answer"] == json.loads(first)["answer"]
     assert len(services.model_requests) == asked
-    shown = finish("monday", home=tmp_path, module="agent.trace", **environment)
+    shown = finish("trace", "monday", home=tmp_path, **environment)
     assert TOPIC in shown
 
 
@@ -126,6 +125,6 @@ def test_one_process_writes_a_journal(services: Services, tmp_path: Path) -> Non
 def test_a_batch_goes_on(tmp_path: Path) -> None:
     (tmp_path / "t.txt").write_text(f"{TOPIC}\nWho founded LEGO?\n")
     for _ in range(2):
-        out = finish("t.txt", "--out", "o.jsonl", "--offline", home=tmp_path, module="agent.batch")
+        out = finish("batch", "t.txt", "--out", "o.jsonl", "--offline", home=tmp_path)
         assert json.loads(out)["failed"] == 0
     assert len((tmp_path / "o.jsonl").read_text().splitlines()) == 2

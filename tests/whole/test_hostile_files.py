@@ -20,9 +20,10 @@ from hypothesis import strategies as st
 
 from agent import __version__
 from agent.answer import Answer, to_json
-from agent.audit.__main__ import command as audit_command
 from agent.characters import strip_controls
+from agent.cli.audit import command as audit_command
 from agent.cli.command_line import command as cli_command
+from agent.cli.trace import format_lines, format_page, load_trace
 from agent.errors import AgentError, JournalError, UsageError
 from agent.evaluate.judge import load_sample
 from agent.evaluate.questions import load_questions
@@ -43,7 +44,6 @@ from agent.state.json_data import MAX_DEPTH, InvalidJson, Json, parse_json
 from agent.state.sanitizing import sanitize_line
 from agent.steps.synthesize import WriteAnswer
 from agent.strategies.report.gather import Explore
-from agent.trace.__main__ import format_lines, format_page, load_trace
 from tests.whole.golden.__main__ import FOLDER
 
 EXAMPLES = int(os.environ.get("HOSTILE_EXAMPLES", "20"))

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import tomllib
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, get_args
 
@@ -19,6 +18,7 @@ import yaml
 from agent import __version__, settings
 from agent.answer import answer_schema
 from agent.answer.event_format import FrameType
+from agent.cli.commands import SUMMARIES
 from agent.serving.request import REQUEST_FIELDS
 from tests.support.browser import find_chromium
 from tests.support.processes import run_command
@@ -35,13 +35,13 @@ MANUAL = [
     and name not in ("docs/decisions.md", "docs/licences.md")
 ]
 README = PAGES["README.md"]
-COMMAND = re.compile(r"(?:python -m (agent\.\w+)|(research-agent))(?![\w.-])([^`\n|#<>]*)")
+COMMAND = re.compile(r"(?:python -m agent\.cli|research-agent)(?![\w.-])([^`\n|#<>]*)")
 #: Names in capitals that the pages have and that are no settings.
 OTHER_NAMES = {"HTTPS_PROXY", "MODEL_PROVIDERS", "NO_COLOR", "OLLAMA_CONTEXT_LENGTH"}
 OTHER_NAMES |= {"RESEARCH_AGENT_TRUST_ENV"}
 #: Lines that need a key, a network, an engine of containers, or do not end by themselves.
 ELSEWHERE = re.compile(
-    r"^(pip|pipx|ollama|docker|export GEMINI)|agent\.server|agent\.mcp_server|research-agent (serve|mcp|chat)\b|--fetch|s3://"
+    r"^(pip|pipx|ollama|docker|export GEMINI)|research-agent (serve|mcp|chat)\b|--fetch|s3://"
     r"|--corpus|--llm |^research-agent \"[^\"]*\"$|^RATE_LIMITS|--max-usd|--estimate"
 )
 
@@ -98,33 +98,28 @@ def test_the_site_is_made_of_the_pages_and_what_they_link_to(tmp_path: Path) -> 
 
 
 @cache
-def help_of(module: str) -> str:
-    return str(run_command("-m", module, "--help", cwd=ROOT, text=True).stdout)
+def help_of(name: str) -> str:
+    words = [name] if name else []
+    return str(run_command("-m", "agent.cli", *words, "--help", cwd=ROOT, text=True).stdout)
 
 
 def read_command(found: re.Match[str]) -> tuple[str, str]:
-    """The module that a command of a page starts, and its arguments."""
-    module, _, arguments = found.groups()
-    if module:
-        return module, arguments
-    door = arguments.split()[0] if arguments.split() else ""
-    module = {"serve": "agent.server", "mcp": "agent.mcp_server"}.get(door, f"agent.{door}")
-    is_door = door.isidentifier() and door != "ask" and find_spec(module) is not None
-    return (module if is_door else "agent.cli"), arguments
+    """The name of the command that a line of a page starts, "" for a question; its arguments."""
+    arguments = found[1]
+    word = arguments.split()[0] if arguments.split() else ""
+    return (word if word in SUMMARIES else ""), arguments
 
 
 @pytest.mark.parametrize("name", MANUAL)
 def test_every_option_that_is_told_exists(name: str) -> None:
     for found in COMMAND.finditer(PAGES[name]):
-        module, arguments = read_command(found)
+        command, arguments = read_command(found)
         for option in re.findall(r"(?<!\S)(--[a-z][a-z-]*)", arguments):
-            assert option in help_of(module), f"{name}: {found[0]}"
+            assert option in help_of(command), f"{name}: {found[0]}"
 
 
 def test_every_option_alone_in_code_exists() -> None:
-    doors = "cli audit batch check chat evaluate trace server mcp_server doctor".split()
-    doors += ["read", "runs", "table", "watch"]
-    text = "".join(help_of(f"agent.{door}") for door in doors if find_spec(f"agent.{door}"))
+    text = "".join(map(help_of, SUMMARIES))
     known = set(re.findall(r"--[a-z][a-z-]*", text))
     told = {o for name in MANUAL for o in re.findall(r"`(--[a-z][a-z-]*)", PAGES[name])}
     told -= {"--help", "--env-file"}

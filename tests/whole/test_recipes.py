@@ -36,7 +36,7 @@ class Shell:
         self.home = home
         python = shlex.join(interpreter_command())
         name = (
-            "import sys; sys.argv[0] = 'research-agent'; from agent.cli.doors import main; main()"
+            "import sys; sys.argv[0] = 'research-agent'; from agent.cli.group import main; main()"
         )
         self.command("research-agent", f'exec {python} -c {shlex.quote(name)} "$@"')
         self.command("python", f'exec {python} "$@"')

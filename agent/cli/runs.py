@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agent import __version__, shell
+from agent.cli import shell
 from agent.errors import UsageError
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
@@ -21,11 +21,11 @@ if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is 
 
 EPILOG = """\b
 Examples:
-  python -m agent.runs list olympic
-  python -m agent.runs search "hosts of the Olympics" --since 2026-01-31
-  python -m agent.runs search "what my own files say" --documents | jq .[0].url
-  python -m agent.runs tag monday sport 2026
-  python -m agent.runs export monday --out m.zip
+  research-agent runs list olympic
+  research-agent runs search "hosts of the Olympics" --since 2026-01-31
+  research-agent runs search "what my own files say" --documents | jq .[0].url
+  research-agent runs tag monday sport 2026
+  research-agent runs export monday --out m.zip
 
 \b
 JSON in a pipe, a table on a terminal. RUN is what `list` names. Exit status:
@@ -34,8 +34,7 @@ JSON in a pipe, a table on a terminal. RUN is what `list` names. Exit status:
 LONGEST_TITLE = 70  # characters, in a table
 
 
-@click.group(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="agent.runs")
+@click.group(cls=shell.CommandGroup, epilog=EPILOG, context_settings=shell.HELP)
 def command() -> None:
     """List, show, search, name, delete and export the runs on this machine."""
 
@@ -170,7 +169,3 @@ def _show(rows: list[dict[str, Any]], cells: Any) -> int:
         first, second, *more = map(sanitize_for_display, cells(row))
         shell.print_text("  ".join((first, second[:LONGEST_TITLE], *more)) + "\n")
     return 0
-
-
-if __name__ == "__main__":
-    shell.run_and_exit(command)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agent import shell
+from agent.cli import shell
 from agent.errors import Stopped
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
@@ -28,9 +28,9 @@ from its journal. Remove FILE to begin anew.
 
 \b
 Examples:
-  python -m agent.batch topics.jsonl --out answers.jsonl --concurrency 16
+  research-agent batch topics.jsonl --out answers.jsonl --concurrency 16
   RATE_LIMITS=gemini=300,serpapi=60 \\
-    python -m agent.batch topics.txt --out answers.jsonl
+    research-agent batch topics.txt --out answers.jsonl
   jq -r '[.id, .status, .answer] | @tsv' answers.jsonl
 
 \b
@@ -42,7 +42,7 @@ batch, or it could not run; 2 wrong usage; 130 interrupted.
 """
 
 
-@shell.door_command("agent.batch", EPILOG, shell.fail_as_json)
+@shell.command(EPILOG, shell.fail_as_json)
 @click.argument("topics", type=shell.PATH)
 @click.option("--out", required=True, metavar="FILE")
 @shell.batch_options("batch", "topic")
@@ -97,7 +97,3 @@ def _exit_status(summary: BatchSummary) -> int:
     if summary.stopped == "interrupted":
         return shell.INTERRUPTED
     return 1 if summary.failed or summary.left else 0
-
-
-if __name__ == "__main__":
-    shell.run_and_exit(command)

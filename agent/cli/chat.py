@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agent import shell
+from agent.cli import shell
 
 if TYPE_CHECKING:
-    from agent.chat.conversation import Conversation
+    from agent.cli.conversation import Conversation
 
 EPILOG = """\b
 While it runs:
@@ -21,18 +21,18 @@ While it runs:
 
 \b
 Examples:
-  python -m agent.chat
-  python -m agent.chat --follow monday      # ask on about a run that was
+  research-agent chat
+  research-agent chat --follow monday      # ask on about a run that was
   printf 'Who won the 2022 FIFA World Cup?\\nand who scored?\\n' |
-    python -m agent.chat --offline --json | jq -r .answer
+    research-agent chat --offline --json | jq -r .answer
 
 \b
-Each answer is a run with a journal of its own. Exit status: 0; 1 where it could
-not run, or where lines were read and a question ended in an error; 2 wrong usage.
+Each answer is a run with a journal of its own. Exit status: 0; 1 it could
+not run, or lines were read and a question ended in an error; 2 wrong usage.
 """
 
 
-@shell.door_command("agent.chat", EPILOG)
+@shell.command(EPILOG)
 @shell.options("strategy depth llm search mcp corpus offline no-cache trust-env lang")
 @click.option("--follow", metavar="RUN", help="The first question follows this run.")
 @shell.cap_options("each answer")
@@ -46,7 +46,7 @@ def command(as_json: bool, **options: Any) -> int:
     shell.require_stdin()
     shell.require_stdout()
     _require_settings(options)
-    from agent.chat.conversation import Conversation
+    from agent.cli.conversation import Conversation
 
     signal.signal(signal.SIGTERM, lambda *_: shell.exit_now(shell.INTERRUPTED))
     conversation = Conversation(options, as_json)
@@ -97,7 +97,3 @@ def _prompt() -> str:
         return input("> ")
     click.echo("> ", nl=False, err=True)
     return input()
-
-
-if __name__ == "__main__":
-    shell.run_and_exit(command)

@@ -1,25 +1,25 @@
-"""The command: its options, and how it runs, fails and ends."""
+"""Research a question: the options, and how a run begins, fails and ends."""
 
 from __future__ import annotations
 
-import gc
 import sys
 import traceback
+from collections.abc import Sequence
 from contextlib import redirect_stdout
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from agent import shell
-from agent.cli import inputs, output, planning
+from agent import __version__
+from agent.cli import inputs, output, planning, shell
+from agent.cli.commands import SUMMARIES
 from agent.errors import AgentError, OutputFailed, Stopped
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
     from agent.run import Run
 
 
-FORMAT = click.Choice(list(shell.FORMATS))
 LOOKS = f"How the answer looks: {', '.join(shell.FORMATS)}."
 EPILOG = """\b
 Examples:
@@ -37,8 +37,31 @@ or before there was anything to answer from.
 """
 
 
-@shell.door_command("research-agent", EPILOG)
-@click.argument("question", required=False)
+class AskCommand(shell.Command):
+    """The command that takes a question; its help lists the other commands too."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands before the options."""
+        with formatter.section("Commands"):
+            formatter.write_dl([*SUMMARIES.items()])
+        super().format_options(ctx, formatter)
+
+    def report(self, error: AgentError, arguments: Sequence[str], obj: Any) -> int:
+        """Print wrong usage in the format that the arguments ask for; to people else in lines."""
+        form = _requested_format(arguments)
+        own = {"format": form or "json", "for_people": bool(obj) and not form}
+        return output.print_failure(
+            "", error, {"out": None, "compact": False, "strict": False} | own
+        )
+
+
+def _complete_word(_: click.Context, __: click.Parameter, begun: str) -> list[str]:
+    """The commands whose names begin so, for completion in a shell."""
+    return [word for word in SUMMARIES if word.startswith(begun)]
+
+
+@shell.command(EPILOG, cls=AskCommand)
+@click.argument("words", metavar="[QUESTION]", nargs=-1, shell_complete=_complete_word)
 @click.option("--topic", help="The question; or give it as the argument, or - for stdin.")
 @shell.options("strategy depth slots")
 @click.option("--slots-schema", metavar="FILE", help="JSON Schema, or its file: typed slots, data.")
@@ -78,17 +101,38 @@ or before there was anything to answer from.
     "--block-domain", callback=shell.split_commas, help="No pages of these sites, with commas."
 )
 @shell.options("no-cache trust-env lang out verbose schema")
-@click.option("--format", type=FORMAT, metavar="FORMAT", help=f"{LOOKS}  [default: json]")
+@click.option(
+    "--format",
+    type=click.Choice(list(shell.FORMATS)),
+    metavar="FORMAT",
+    help=f"{LOOKS}  [default: text on a terminal, else json]",
+)
 @click.option("--compact", is_flag=True, help="JSON on one line.")
 @click.option("--strict", is_flag=True, help="Exit 4 for partial, degraded, unsupported.")
 @click.option("--events", is_flag=True, help="Events as JSON lines on stderr.")
-def command(**options: Any) -> int:
+@click.version_option(__version__, prog_name="research-agent")
+@click.pass_obj
+def command(for_people: bool | None, /, words: tuple[str, ...], **options: Any) -> int:
     """Research a question and answer as one JSON object with citations that anyone can verify."""
-    return research_question({**options, "format": options["format"] or "json"})
+    given, is_terminal = options["format"], bool(for_people) and sys.stdout.isatty()
+    own = {
+        "question": " ".join(words) if words else None,
+        "format": given or ("text" if is_terminal else "json"),
+        "out_format": _file_format(options) if for_people else given or "json",
+        "for_people": bool(for_people) and not given,
+    }
+    return research_question({**options, **own})
+
+
+def _file_format(options: dict[str, Any]) -> str:
+    """The format of the file of `--out`: the one that is asked for, else that of its name."""
+    if options["format"] or options["out"] is None:
+        return str(options["format"] or "json")
+    return shell.format_of_file(options["out"])
 
 
 def research_question(options: dict[str, Any]) -> int:
-    """Do what the options of a command line ask for; returns the exit status.
+    """Do what the options ask for; returns the exit status.
 
     With `for_people` among them, standard output has nothing where the usage is wrong.
     """
@@ -151,29 +195,10 @@ def _internal_error(error: Exception, verbose: bool) -> AgentError:
     return AgentError(f"Internal error: {type(error).__name__}", remedy)
 
 
-def run_cli(arguments: list[str]) -> int:
-    """Run a command line; returns its exit status. Wrong usage gets an answer on stdout too."""
-
-    return shell.run_command(command, lambda error: refuse(arguments, error), arguments)
-
-
-def refuse(arguments: list[str], error: AgentError, *, for_people: bool = False) -> int:
-    """Tell wrong usage in the format that the arguments ask for; to people else in two lines."""
-    form = _requested_format(arguments)
-    options = {"out": None, "compact": False, "strict": False, "format": form or "json"}
-    return output.print_failure("", error, {**options, "for_people": for_people and not form})
-
-
-def _requested_format(arguments: list[str]) -> str:
+def _requested_format(arguments: Sequence[str]) -> str:
     """The value of `--format` in a command line that click refused for another reason, or ""."""
     words = [part for argument in arguments for part in argument.split("=", 1)]
     formats = [
         word for flag, word in pairwise(words) if flag == "--format" and word in shell.FORMATS
     ]
     return formats[-1] if formats else ""
-
-
-def main() -> None:
-    """The console command."""
-    gc.set_threshold(50_000)  # a short process with big imports: collecting costs a tenth of them
-    shell.run_process(lambda: run_cli(sys.argv[1:]))

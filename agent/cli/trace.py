@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agent import shell
+from agent.cli import shell
 from agent.errors import AgentError, JournalDamaged, JournalError, UsageError, format_error
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
@@ -20,12 +20,12 @@ if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is 
 
 EPILOG = """\b
 Examples:
-  python -m agent.trace monday                    # the name of a run
-  python -m agent.trace monday.jsonl --html t.html  # its journal; a page
+  research-agent trace monday                    # the name of a run
+  research-agent trace monday.jsonl --html t.html  # its journal; a page
 """
 
 
-@shell.door_command("agent.trace", EPILOG)
+@shell.command(EPILOG)
 @click.argument("run", metavar="RUN")
 @click.option("--html", "file", metavar="FILE", type=shell.PATH, help="Write a page instead.")
 def command(run: str, file: Path | None) -> int:
@@ -118,7 +118,3 @@ def format_lines(trace: Trace) -> str:
     is_terminal = sys.__stdout__ is not None and sys.__stdout__.isatty()
     width, has_colour = measure_terminal() if is_terminal else (100_000, False)
     return write_text(show_lines(trace), width, has_colour=has_colour)
-
-
-if __name__ == "__main__":
-    shell.run_and_exit(command)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import subprocess
 import sys
@@ -12,19 +11,18 @@ from typing import Any
 import click
 import pytest
 
-from agent.shell import split_commas
+from agent.cli.commands import SUMMARIES
+from agent.cli.group import load_command
+from agent.cli.shell import split_commas
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = "audit batch config doctor evaluate mcp_server server trace".split()
-DOORS = ["cli", *(f"{door}.__main__" for door in PACKAGES)]
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_help_shows_examples_and_fits_a_terminal(door: str) -> None:
-    told = importlib.import_module(f"agent.{door}").command
+@pytest.mark.parametrize("name", SUMMARIES)
+def test_help_shows_examples_and_fits_a_terminal(name: str) -> None:
+    told = load_command(name)
     lines = told.get_help(click.Context(told, terminal_width=80)).splitlines()
-    name = "research-agent" if door == "cli" else f"python -m agent.{door.split('.')[0]}"
-    assert "Examples:" in " ".join(lines) and any(name in line for line in lines)
+    assert "Examples:" in " ".join(lines) and any("research-agent" in line for line in lines)
     assert [line for line in lines if len(line) > 80] == []
 
 
@@ -51,24 +49,20 @@ def run(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("wrong", [["agent.audit"], ["agent.batch"], ["agent.evaluate", "no.json"]])
-def test_a_reader_that_has_gone_ends_a_command_quietly(wrong: list[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("wrong", ["audit", "batch", "evaluate no.json"])
+def test_a_reader_that_has_gone_ends_a_command_quietly(wrong: str, tmp_path: Path) -> None:
     read, write = os.pipe()
     os.close(read)
-    done = run(tmp_path, "-m", *wrong, stdout=write)
+    done = run(tmp_path, "-m", "agent.cli", *wrong.split(), stdout=write)
     os.close(write)
     assert done.returncode == 1 and "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize(("door", "module"), [("server", "fastapi"), ("mcp_server", "mcp")])
-def test_a_missing_extra_is_told_with_remedy(door: str, module: str, tmp_path: Path) -> None:
-    code = (
-        f"import sys; sys.modules[{module!r}] = None; sys.argv = ['x']; "
-        f"from agent import shell; from agent.{door}.__main__ import command; "
-        "shell.run_and_exit(command)"
-    )
-    done = run(tmp_path, "-c", code)
-    extra = door.removesuffix("_server")
+@pytest.mark.parametrize(("name", "module"), [("serve", "fastapi"), ("mcp", "mcp")])
+def test_a_missing_extra_is_reported_with_remedy(name: str, module: str, tmp_path: Path) -> None:
+    code = f"import sys; sys.modules[{module!r}] = None; from agent.cli import main; main()"
+    done = run(tmp_path, "-c", code, name)
+    extra = {"serve": "server"}.get(name, name)
     assert done.returncode == 1 and not done.stdout
     install = f"Install it: pip install 'llm-research-agent[{extra}]'."
     assert done.stderr.splitlines() == [f"Error: {module} is not installed.", install]

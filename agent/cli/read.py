@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agent import shell
+from agent.cli import shell
 from agent.errors import UsageError
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
@@ -22,13 +22,13 @@ if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is 
 UNREADABLE = 4  # exit status
 EPILOG = """\b
 Examples:
-  python -m agent.read report.docx
-  python -m agent.read https://example.org/ --format json | jq .not_read
-  python -m agent.read --mcp 'uvx notes-server' mcp://notes-server/fetch/17
+  research-agent read report.docx
+  research-agent read https://example.org/ --format json | jq .not_read
+  research-agent read --mcp 'uvx notes-server' mcp://notes-server/fetch/17
 """
 
 
-@shell.door_command("agent.read", EPILOG)
+@shell.command(EPILOG)
 @click.argument("source", metavar="FILE|URL")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), help="[default: by stdout]")
 @shell.options("browser mcp trust-env")
@@ -67,7 +67,7 @@ def _read_file(file: Path) -> Json:
     if not file.is_file():
         raise UsageError(f"{file} is no file.", "Name a file, or an address that begins with http.")
     if suffix not in SUFFIXES:
-        known = "See python -m agent.doctor for the types that are read."
+        known = "See research-agent doctor for the types that are read."
         raise UsageError(f"{file} is of no type that is read.", known)
     if file.stat().st_size > MAX_BYTES:
         raise ReadFailed(f"{file} is larger than {MAX_BYTES // 1_000_000} MB.", outcome="rejected")
@@ -114,7 +114,3 @@ def _render_text(read: Json) -> str:
         parts.append(f"[{place['name']}{number}]\n{piece}" if place["name"] else piece)
     lost = [f"Not read: {one['count']} {one['what']}: {one['why']}" for one in read["not_read"]]
     return "\n".join([*head, *filter(None, parts), *(["", *lost] if lost else [])]) + "\n"
-
-
-if __name__ == "__main__":
-    shell.run_and_exit(command)

@@ -9,23 +9,18 @@ from typing import Any, TypeVar
 
 import click
 
-from agent import __version__
-from agent.shell.process import DoorCommand, Fail
+from agent.cli.shell.process import Command, Fail, fail_in_lines
 
 F = TypeVar("F", bound=Callable[..., Any])
 PATH = click.Path(path_type=Path)
+HELP: dict[str, Any] = {"help_option_names": ["-h", "--help"]}  # settings of a context
 
 
-def door_command(
-    name: str, epilog: str, fail: Fail | None = None
+def command(
+    epilog: str, fail: Fail = fail_in_lines, cls: type[Command] = Command
 ) -> Callable[[Callable[..., Any]], click.Command]:
-    """The decorator of a command of this name: its help is shown for -h too, its version too.
-
-    `fail`: as `run_command` takes it.
-    """
-    settings = {"help_option_names": ["-h", "--help"]}
-    decorate = click.command(cls=DoorCommand, epilog=epilog, context_settings=settings, fail=fail)
-    return lambda function: click.version_option(__version__, prog_name=name)(decorate(function))
+    """The decorator of a command; `fail` writes an error and gives the exit status."""
+    return click.command(cls=cls, epilog=epilog, context_settings=HELP, fail=fail)
 
 
 def split_commas(

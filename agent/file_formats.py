@@ -1,13 +1,13 @@
-"""The formats of an answer, one list for all doors: `agent/answer/formats.py` writes them."""
+"""The formats of an answer, their media types and extras: `agent/answer/formats.py` writes them."""
 
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from agent.errors import UsageError
-from agent.shell.process import require_extra
+from agent.errors import NotConfigured, UsageError
 
 FormatName = Literal[
     "json",
@@ -64,3 +64,10 @@ def format_of_file(path: Path) -> FormatName:
     """The format of a file by its name; JSON where that tells none."""
     suffix = path.suffix.lower()
     return next((name for name, form in FORMATS.items() if suffix in form.suffixes), "json")
+
+
+def require_extra(extra: str, *modules: str) -> None:
+    """Raises NotConfigured where a module that an extra brings is not installed."""
+    if absent := next((module for module in modules if find_spec(module) is None), None):
+        remedy = f"Install it: pip install 'llm-research-agent[{extra}]'."
+        raise NotConfigured(f"{absent} is not installed.", remedy)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agent import shell
+from agent.cli import shell
 from agent.errors import AgentError, NotConfigured, OutputFailed, UsageError
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
@@ -27,9 +27,9 @@ degraded, or could not read a page of the old value does not count.
 
 \b
 Examples:
-  python -m agent.watch "Who is the CEO of LEGO?" --slots ceo --every 1d
-  python -m agent.watch "..." --once --out changes.jsonl
-  python -m agent.watch questions.txt --every 12h --webhook https://...
+  research-agent watch "Who is the CEO of LEGO?" --slots ceo --every 1d
+  research-agent watch "..." --once --out changes.jsonl
+  research-agent watch questions.txt --every 12h --webhook https://...
 
 \b
 A webhook is signed with RESEARCH_AGENT_WEBHOOK_SECRET. --notify takes an
@@ -53,7 +53,7 @@ def _read_interval(_: click.Context, __: click.Parameter, value: str | None) -> 
     return float(seconds)
 
 
-@shell.door_command("agent.watch", EPILOG)
+@shell.command(EPILOG)
 @click.argument("question", metavar="QUESTION|FILE")
 @click.option("--every", callback=_read_interval, metavar="TIME", help="30m, 12h, 1d, 1w.")
 @click.option("--once", is_flag=True, help="Ask once and end: for cron.")
@@ -150,7 +150,3 @@ def _check(watch: Watch) -> tuple[float, int]:
             raise problem
         shell.fail_in_lines(problem)
     return wait, 1 if watch.problems else 0
-
-
-if __name__ == "__main__":
-    shell.run_and_exit(command)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agent import shell
+from agent.cli import shell
 from agent.errors import AgentError, UsageError
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
@@ -23,10 +23,10 @@ if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is 
 
 EPILOG = """\b
 Examples:
-  python -m agent.audit answer.json | jq .failures
-  python -m agent.audit answer.json --fetch | jq .live
-  python -m agent.audit --diff monday.json tuesday.json
-  python -m agent.audit monday.zip
+  research-agent audit answer.json | jq .failures
+  research-agent audit answer.json --fetch | jq .live
+  research-agent audit --diff monday.json tuesday.json
+  research-agent audit monday.zip
 """
 
 
@@ -35,7 +35,7 @@ def _print_failure(error: AgentError) -> int:
     return 2
 
 
-@shell.door_command("agent.audit", EPILOG, _print_failure)
+@shell.command(EPILOG, _print_failure)
 @click.argument("answers", nargs=-1, type=shell.PATH, metavar="ANSWER.json|EXPORT.zip")
 @click.option("--journal", type=shell.PATH, help="The run's journal, if it moved.")
 @click.option("--fetch", is_flag=True, help="Read the live pages: which quotes have gone since?")
@@ -54,7 +54,7 @@ def command(answers: tuple[Path, ...], journal: Path | None, **options: Any) -> 
 
     if len(answers) != (2 if options["diff"] else 1):
         fault = "One answer is audited, two are compared."
-        raise click.UsageError(fault, click.get_current_context())
+        raise UsageError(fault, "See research-agent audit --help.")
     try:
         if options["diff"]:
             report = compare_answers(*(_read_answer(file) for file in answers))
@@ -146,7 +146,3 @@ def _read_answer(file: Path) -> Json:
     if not isinstance(value, dict):
         raise UsageError(f"{file} is not an answer object.", "Name the file of an answer.")
     return drop_gone_fields(value)
-
-
-if __name__ == "__main__":
-    shell.run_and_exit(command)

@@ -3,40 +3,31 @@
 from __future__ import annotations
 
 import os
-import shlex
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from importlib.util import find_spec
 from types import FrameType
 from typing import Any, NoReturn
 
 import click
 
-from agent.characters import strip_controls
+from agent.cli.shell.streams import open_streams, print_json, tell
 from agent.errors import (
     AgentError,
-    NotConfigured,
     OutputFailed,
     Stopped,
     UsageError,
     format_error,
 )
-from agent.shell.streams import open_streams, output_failure, print_json, tell
+from agent.files import output_failure
 
 INTERRUPTED = 130  # exit status
+ASK = "research-agent ask"  # the command that researches whatever follows
 #: Tells an error, and gives the exit status.
 Fail = Callable[[AgentError], int]
 #: What a signal calls.
 Interrupt = Callable[[int, FrameType | None], Any]
-
-
-def require_extra(extra: str, *modules: str) -> None:
-    """Raises NotConfigured where a module that an extra brings is not installed."""
-    if absent := next((module for module in modules if find_spec(module) is None), None):
-        remedy = f"Install it: pip install 'llm-research-agent[{extra}]'."
-        raise NotConfigured(f"{absent} is not installed.", remedy)
 
 
 def _end(*_: object) -> None:
@@ -85,26 +76,65 @@ def exit_status_of(kind: str) -> int:
     return {UsageError.kind: 2, Stopped.kind: INTERRUPTED}.get(kind, 1)
 
 
-def run_command(
-    command: click.Command, fail: Fail | None = None, arguments: Sequence[str] | None = None
-) -> int:
-    """Run a command; returns its exit status.
+class Command(click.Command):
+    """A command that reports its errors in its own way, wrong usage too."""
 
-    `fail` tells an error, wrong usage too, and gives the status. Without it an error is two lines
-    on standard error, and wrong usage what click makes of it. Output that could not be written
-    whole is one line there, and never status 0.
+    def __init__(self, *given: Any, fail: Fail = fail_in_lines, **options: Any) -> None:
+        super().__init__(*given, **options)
+        self._fail = fail
+
+    def report(self, error: AgentError, arguments: Sequence[str], obj: Any) -> int:
+        """Write an error; returns the exit status. `obj`: of the context, as click has it."""
+        return self._fail(error)
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        """The context of the arguments; exits where they are wrong."""
+        given, obj = list(args), parent.obj if parent else extra.get("obj")
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except click.UsageError as error:
+            # nothing of the words is repeated: after an option, a key may be among them
+            are_words = parent and len(given) > 1 and not any(word[:1] == "-" for word in given)
+            hint = f" A question that begins with this word: {ASK} ..." if are_words else ""
+            usage = UsageError(error.format_message(), f"See --help.{hint}")
+            raise click.exceptions.Exit(self.report(usage, given, obj)) from None
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run it; returns the exit status."""
+        try:
+            return super().invoke(ctx)
+        except OutputFailed:
+            raise  # there is nowhere to report it to but standard error
+        except AgentError as error:
+            return self.report(error, (), ctx.obj)
+
+
+class CommandGroup(click.Group):
+    """A group of such commands."""
+
+    command_class = Command
+
+
+def run_command(
+    command: click.Command, arguments: Sequence[str] | None = None, **extra: Any
+) -> int:
+    """Run a command; returns its exit status. `extra`: of its context.
+
+    Output that could not be written whole is one line on standard error, and never status 0.
     """
     try:
-        try:
-            return int(command.main(arguments, standalone_mode=False) or 0)
-        except click.ClickException as error:
-            return _refuse(error, fail)
-        except OutputFailed:
-            raise
-        except AgentError as error:
-            return (fail or fail_in_lines)(error)
+        return int(command.main(arguments, standalone_mode=False, **extra) or 0)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
     except OutputFailed as error:
-        return _show_output_failure(error)
+        return _report_output_failure(error)
     except (click.exceptions.Abort, KeyboardInterrupt) as error:
         if isinstance(error.__cause__, EOFError):  # click takes it for an interrupt
             raise error.__cause__ from None
@@ -112,49 +142,9 @@ def run_command(
         return INTERRUPTED
 
 
-def _refuse(error: click.ClickException, fail: Fail | None) -> int:
-    """Tell wrong usage that click found; returns the exit status."""
-    status = error.exit_code
-    if fail:
-        status = fail(UsageError(error.format_message(), "See --help."))
-    else:
-        error.show()
-    _suggest_asking(error)
-    return status
-
-
-def _suggest_asking(error: click.ClickException) -> None:
-    """Where words without quotes were not what `research-agent` takes: say how to ask them."""
-    context = getattr(error, "ctx", None) or click.Context(click.Command(None))
-    name, _, door = context.command_path.partition(" ")
-    words = [*([door] if door else []), *sys.argv[1:]]
-    # an option, or the name of a setting: what follows may be a key, which is not repeated
-    is_question = len(words) > 1 and not any(word[:1] == "-" or "_" in word for word in words)
-    if name != "research-agent" or context.parent or not is_question:
-        return
-    question = strip_controls(" ".join(words))
-    is_plain = not set(question) & set('"\\$`!%')
-    quoted = f'"{question}"' if is_plain else shlex.quote(question)
-    click.echo(f"To ask this as a question: {name} {quoted}", err=True)
-
-
-def _show_output_failure(error: OutputFailed) -> int:
+def _report_output_failure(error: OutputFailed) -> int:
     click.echo(f"Error: {format_error(error.message, error.remedy)}", err=True)
     return exit_status_of(error.kind)
-
-
-class DoorCommand(click.Command):
-    """A command that tells its errors in its own way."""
-
-    def __init__(self, *given: Any, fail: Fail | None = None, **options: Any) -> None:
-        super().__init__(*given, **options)
-        self.fail = fail
-
-
-def run_and_exit(command: click.Command) -> NoReturn:
-    """Run a command as this process, as `run_command` does; end the process with its status."""
-    fail = command.fail if isinstance(command, DoorCommand) else None
-    run_process(lambda: run_command(command, fail))
 
 
 def run_process(run: Callable[[], int]) -> NoReturn:
@@ -175,5 +165,5 @@ def exit_now(status: int) -> NoReturn:
         sys.stdout.flush()
         os.close(1)  # some file systems tell only now that they are full
     except OSError as error:
-        status = status or _show_output_failure(output_failure("The output", error))
+        status = status or _report_output_failure(output_failure("The output", error))
     os._exit(status)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agent import shell
+from agent.cli import shell
 from agent.errors import AgentError, OutputFailed, Stopped, UsageError
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
@@ -24,15 +24,15 @@ FAIL_ON = "contradicted,unsupported"
 NOTHING_JUDGED, COULD_NOT_RUN = 3, 4  # exit statuses
 EPILOG = """\b
 Examples:
-  python -m agent.check report.md
-  python -m agent.check answer.json --format html --out check.html
-  python -m agent.check thesis.docx --corpus ~/papers --offline
+  research-agent check report.md
+  research-agent check answer.json --format html --out check.html
+  research-agent check thesis.docx --corpus ~/papers --offline
 
 \b
-Exit status: 0 all that could be judged stands; 1 a claim has a verdict of
---fail-on; 2 wrong usage, or no report; 3 no claim could be judged; 4 could not
-run; 130 interrupted. With --fail-on contradicted,unsupported,unreadable 0 also
-says that every source was read that a claim needs.
+Exit status: 0 all that could be judged holds; 1 a claim has a verdict of
+--fail-on; 2 wrong usage, or no report; 3 no claim could be judged; 4 could
+not run; 130 interrupted. With --fail-on contradicted,unsupported,unreadable
+0 also says that every source was read that a claim needs.
 """
 
 
@@ -40,7 +40,7 @@ def _refuse(error: AgentError) -> int:
     return _print_failure(error, {"out": None, "format": "json", "fail_on": ()})
 
 
-@shell.door_command("agent.check", EPILOG, _refuse)
+@shell.command(EPILOG, _refuse)
 @click.argument("report", required=False)
 @click.option("--name", help="What the report is called, where it comes from stdin.")
 @click.option("--form", type=click.Choice(FORMS), help="What the report is.  [default: found out]")
@@ -213,7 +213,3 @@ def _print_failure(error: AgentError, options: dict[str, Any]) -> int:
 def _status_of(kind: str) -> int:
     status = shell.exit_status_of(kind)
     return COULD_NOT_RUN if status == 1 else status
-
-
-if __name__ == "__main__":
-    shell.run_and_exit(command)

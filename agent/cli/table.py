@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agent import shell
+from agent.cli import shell
 from agent.errors import Stopped, UsageError
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
@@ -23,8 +23,8 @@ if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is 
 
 EPILOG = """\b
 NAMES: what the rows are, such as "EU countries": a first run finds them. Or a
-file of names: .csv or .tsv with a column `name` (else the first column counts,
-and its heading says what the names are of), or a name a line.
+file of names: .csv or .tsv with a column `name` (else the first column, whose
+heading says what the names are of), or a name a line.
 --columns: with commas, name or name:type; types are string, integer, number,
 boolean and date. FILE ends in .json, .csv, .xlsx or .html; FILE.rows.jsonl
 beside it has the run of each row. The same command goes on after any end;
@@ -32,21 +32,21 @@ remove FILE.rows.jsonl to begin anew. Without --out the table is printed.
 
 \b
 Examples:
-  python -m agent.table "EU countries" --rows 27 \\
+  research-agent table "EU countries" --rows 27 \\
     --columns capital,population:integer,joined:date --out eu.xlsx
-  python -m agent.table clubs.csv --columns founded:integer,capacity:integer
+  research-agent table clubs.csv --columns founded:integer,capacity:integer
 
 \b
-Exit status: 0 each row was researched; 1 some failed or were left, or it could
-not run; 2 wrong usage; 3 no rows were found; 4 with --strict, a cell is empty;
-130 interrupted.
+Exit status: 0 each row was researched; 1 some failed or were left, or it
+could not run; 2 wrong usage; 3 no rows were found; 4 with --strict, a cell
+is empty; 130 interrupted.
 """
 NO_ROWS = 3  # exit status
 EMPTY_CELL = 4
 STOPPING = "\nStopping; the same command goes on."
 
 
-@shell.door_command("agent.table", EPILOG, shell.fail_as_json)
+@shell.command(EPILOG, shell.fail_as_json)
 @click.argument("names")
 @click.option("--columns", required=True, callback=shell.split_commas, help="What to find of each.")
 @click.option("--rows", type=click.IntRange(1, 1000), help="How many rows there are.")
@@ -165,7 +165,3 @@ def _exit_status(table: TableAnswer, summary: BatchSummary, *, strict: bool) -> 
     if summary.failed or summary.left:
         return 1
     return EMPTY_CELL if strict and any(cell.value is None for cell in table.cells) else 0
-
-
-if __name__ == "__main__":
-    shell.run_and_exit(command)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agent import shell
+from agent.cli import shell
 from agent.errors import AgentError, Stopped
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
@@ -18,10 +18,10 @@ if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is 
 
 EPILOG = """\b
 Examples:
-  python -m agent.evaluate set.jsonl --offline --corpus passages.jsonl.gz
-  python -m agent.evaluate dev.json --strategy loop --predictions out.json
-  python -m agent.evaluate set.jsonl --strategy slots,loop --depth quick,deep
-  python -m agent.evaluate set.jsonl --judge openai:gpt-4.1 --concurrency 8
+  research-agent evaluate set.jsonl --offline --corpus passages.jsonl.gz
+  research-agent evaluate dev.json --strategy loop --predictions out.json
+  research-agent evaluate set.jsonl --strategy slots,loop --depth quick,deep
+  research-agent evaluate set.jsonl --judge openai:gpt-4.1 --concurrency 8
 
 \b
 Exit status: 0 it was evaluated; 1 it could not be; 2 wrong usage;
@@ -36,7 +36,7 @@ def _split_each(
     return tuple(shell.split_commas(context, parameter, value) or () for value in values)
 
 
-@shell.door_command("agent.evaluate", EPILOG, shell.fail_as_json)
+@shell.command(EPILOG, shell.fail_as_json)
 @click.argument("questions", type=shell.PATH, metavar="SET")
 @click.option(
     "--strategy", callback=shell.split_commas, help="slots, loop, report, auto; several: arms."
@@ -142,7 +142,3 @@ def _write_results(results: dict[str, Any], plan: EvaluationPlan, options: dict[
     text = json.dumps(results, ensure_ascii=False, indent=2) + "\n"
     write_atomically(plan.folder / "results.json", text)
     write_atomically(plan.folder / "results.md", render_results(results, options["questions"].name))
-
-
-if __name__ == "__main__":
-    shell.run_and_exit(command)

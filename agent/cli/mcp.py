@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from agent import shell
+from agent.cli import shell
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
     from mcp.server import Server
 
 EPILOG = """\b
 Examples:
-  python -m agent.mcp_server --offline          # what an MCP client starts
-  python -m agent.mcp_server --http --port 8001 # http://127.0.0.1:8001/mcp
+  research-agent mcp --offline          # what an MCP client starts
+  research-agent mcp --http --port 8001 # http://127.0.0.1:8001/mcp
 """
 
 
-@shell.door_command("agent.mcp_server", EPILOG)
+@shell.command(EPILOG)
 @click.option("--http", is_flag=True, help="Streamable HTTP at /mcp instead of standard input.")
 @shell.server_options(port=8001)
 def command(http: bool, host: str, port: int, **options: Any) -> int:
@@ -94,7 +94,3 @@ def _exit_without_reader(descriptor: int) -> None:
     gone.register(descriptor, 0)
     gone.poll()
     shell.exit_now(1)
-
-
-if __name__ == "__main__":
-    shell.run_and_exit(command)

@@ -8,18 +8,18 @@ from typing import Any
 
 import click
 
-from agent import shell
+from agent.cli import shell
 
 EPILOG = """\b
 Examples:
-  python -m agent.server --offline
+  research-agent serve --offline
   curl http://127.0.0.1:8000/api/research -H Content-Type:application/json \\
     -d '{"question": "Who founded LEGO?"}' | jq .answer
-  AGENT_API_TOKEN=... python -m agent.server --host 0.0.0.0 --max-usd 0.05
+  AGENT_API_TOKEN=... research-agent serve --host 0.0.0.0 --max-usd 0.05
 """
 
 
-@shell.door_command("agent.server", EPILOG)
+@shell.command(EPILOG)
 @shell.server_options(port=8000)
 @click.option("--max-runs", "api_max_runs", type=int, help="Runs at once.  [default: 8]")
 @click.option("--max-queue", "api_max_queue", type=int, help="Runs that wait.  [default: 64]")
@@ -51,7 +51,3 @@ def command(host: str, port: int, make_token: bool, **options: Any) -> int:
         app, runs = make_server(host, configure)
         logs.configure_logging(settings.api_log)
         return serve.serve(app, runs, host, port)
-
-
-if __name__ == "__main__":
-    shell.run_and_exit(command)

@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agent import shell
+from agent.cli import shell
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
     from agent.doctor.results import Check
 
 EPILOG = """\b
 Examples:
-  python -m agent.doctor
-  python -m agent.doctor --json | jq .
-  python -m agent.doctor --corpus ~/notes
+  research-agent doctor
+  research-agent doctor --json | jq .
+  research-agent doctor --corpus ~/notes
 """
 
 
-@shell.door_command("agent.doctor", EPILOG)
+@shell.command(EPILOG)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of a table.")
 @click.option("--corpus", type=shell.PATH, help="Say what of this folder or .jsonl is indexed.")
 @shell.options("trust-env")
@@ -64,7 +64,3 @@ def _format_table(checks: Sequence[Check], missing: Sequence[str]) -> str:
     if missing and works_offline:
         verdict += " With --offline it works all the same."
     return "\n".join([*lines, verdict, ""])
-
-
-if __name__ == "__main__":
-    shell.run_and_exit(command)

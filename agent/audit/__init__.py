@@ -1,1 +1,0 @@
-"""The audit of an answer: quotes re-read, the run replayed, two answers compared."""

@@ -1,1 +1,0 @@
-"""A door: question after question at the terminal, each following the last."""

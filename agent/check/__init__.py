@@ -1,1 +1,0 @@
-"""The door that checks any report against the pages that it cites."""

@@ -1,1 +1,0 @@
-"""A table of many things, each cell with its quote: `research-agent table`."""
