@@ -35,9 +35,9 @@ def command(http: bool, host: str, port: int, **options: Any) -> int:
         shell.require_stdin()
         shell.require_stdout()
     from agent.mcp_server.tools import Tools
-    from agent.serving import logs, serve
-    from agent.serving.request import make_configure
-    from agent.serving.runs import Runs
+    from agent.server import logs, serve
+    from agent.server.request import make_configure
+    from agent.server.runs import Runs
     from agent.settings import load_settings
 
     configure = make_configure(load_settings, options)

@@ -34,9 +34,9 @@ def command(host: str, port: int, make_token: bool, **options: Any) -> int:
     shell.require_extra("server", "fastapi", "uvicorn", "prometheus_client", "python_multipart")
     from agent.outside.threads import spawn
     from agent.run.sources import open_sources
+    from agent.server import logs, serve
     from agent.server.app import make_server
-    from agent.serving import logs, serve
-    from agent.serving.request import make_configure
+    from agent.server.request import make_configure
     from agent.settings import load_settings
 
     configure = make_configure(load_settings, options)

@@ -15,7 +15,7 @@ from agent.run.calls import secrets_of
 from agent.run.resources import open_rate_limits
 from agent.run.sources import Sources, find_corpus, open_page_reader, open_sources, uses_web
 from agent.search.mcp.source import load_place
-from agent.serving.request import Configure
+from agent.server.request import Configure
 from agent.settings import Settings
 from agent.state import Frozen, Page
 from agent.state.json_data import Json

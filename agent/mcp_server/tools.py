@@ -22,10 +22,10 @@ from agent.errors import AgentError, UsageError, format_error
 from agent.mcp_server.pages import PageTools, ReadCall, SearchCall
 from agent.run.audit import audit_answer
 from agent.run.journal_evidence import read_evidence
-from agent.serving.guard import AccessGuard
-from agent.serving.request import CheckRequest, Configure, Question
-from agent.serving.runs import MAX_LISTED, Runs, begin_requested
-from agent.serving.serve import guard_app
+from agent.server.guard import AccessGuard
+from agent.server.request import CheckRequest, Configure, Question
+from agent.server.runs import MAX_LISTED, Runs, begin_requested
+from agent.server.serve import guard_app
 from agent.state import Frozen
 from agent.state.json_data import Json, get_path, parse_json
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from pydantic import Field, create_model
+from pydantic import BaseModel, ConfigDict, create_model
 
 from agent.answer import Answer, SlotAnswer, Usage
-from agent.answer.event_format import FrameType
-from agent.serving.activity import Activity
-from agent.serving.live import RunSummary
+from agent.server.activity import Activity
+from agent.server.live import RunSummary
 from agent.state import Frozen
 
 if TYPE_CHECKING:
@@ -21,15 +20,6 @@ else:
         __doc__="The answer object, the same as Markdown, and the question.",
         report=(str, ...),
         question=(str, ...),
-    )
-
-
-class StreamFrame(Frozen):
-    """A frame of a stream: `data:` of a server-sent event."""
-
-    type: FrameType
-    detail: str | Answer = Field(
-        description="one line; Markdown in `report`; the object in `answer`"
     )
 
 
@@ -71,13 +61,6 @@ class Status(Frozen):
     documents: bool = False
 
 
-class Fault(Frozen):
-    """Why a request was refused."""
-
-    detail: str
-    remedy: str = ""
-
-
 class FieldFault(Frozen):
     """A fault in a body or a parameter, and its place."""
 
@@ -86,11 +69,19 @@ class FieldFault(Frozen):
     type: str
 
 
-class Faults(Frozen):
-    """A body or a parameter that cannot be used."""
+class Fault(Frozen):
+    """Why a request was refused, and what to do."""
 
-    detail: tuple[FieldFault, ...] | str
+    detail: str | tuple[FieldFault, ...]
     remedy: str = ""
+
+
+class Failure(BaseModel):
+    """Why there is no answer; beside `detail` the fields of an answer object, with its `error`."""
+
+    model_config = ConfigDict(extra="allow")
+
+    detail: str
 
 
 class OpenAIFault(Frozen):

@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 from agent.run.estimate import Range, estimate
 from agent.run.sources import find_corpus
-from agent.serving.request import Configure
+from agent.server.request import Configure
 from agent.settings import Settings
 from agent.state import Frozen
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from fastapi import FastAPI, Request
 from fastapi import Path as PathParameter
@@ -13,14 +13,15 @@ from starlette.exceptions import HTTPException
 
 from agent.errors import Busy
 from agent.search.documents import MAX_BYTES
-from agent.server.openapi import DOCUMENT_FORM, DOCUMENT_REFUSALS, RUN_REFUSALS
+from agent.server.backend import Backend
+from agent.server.documents import StoredDocument
 from agent.server.responses import delete_named
-from agent.serving.documents import StoredDocument
-
-if TYPE_CHECKING:
-    from agent.server.app import Backend
 
 MAX_UPLOADS = 2  # at once: each takes a thread, and memory for the whole file
+_FILE = {"type": "string", "format": "binary"}
+_FIELDS = {"type": "object", "required": ["file"], "properties": {"file": _FILE}}
+#: For OpenAPI: the route reads its body by itself, so that it bounds how many are read at once.
+FORM = {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": _FIELDS}}}}
 NO_FILES = "This server takes no files: its owner has to start it with --documents."
 NO_FILE = "There is no file: send multipart/form-data with a field `file`."
 
@@ -29,7 +30,7 @@ def add_document_routes(app: FastAPI, backend: Backend) -> None:
     """Add the routes under `/api/documents`."""
     uploads = asyncio.Semaphore(MAX_UPLOADS)
 
-    @app.post("/api/documents", responses=DOCUMENT_REFUSALS, openapi_extra=DOCUMENT_FORM)
+    @app.post("/api/documents", openapi_extra=FORM)
     async def add_document(request: Request) -> StoredDocument:
         """Keep a file for questions that name it."""
         if not backend.settings.api_documents:
@@ -45,11 +46,7 @@ def add_document_routes(app: FastAPI, backend: Backend) -> None:
             add = backend.runs.documents.add
             return await run_in_threadpool(add, file.filename or "", file.file)
 
-    @app.delete(
-        "/api/documents/{name}",
-        status_code=204,
-        responses={status: RUN_REFUSALS[status] for status in (401, 404, 422)},
-    )
+    @app.delete("/api/documents/{name}", status_code=204)
     def delete_document(name: Annotated[str, PathParameter(max_length=100)]) -> None:
         """Delete a document, and the indexes of it."""
         delete_named(backend.runs.documents.delete, name, "There is no such document.")

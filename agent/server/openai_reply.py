@@ -16,10 +16,10 @@ from agent.answer import Answer
 from agent.answer.chat_message import ChatMessage, source_title, write_chat_message
 from agent.answer.phrases import STATUSES
 from agent.errors import format_error
+from agent.server.faults import openai_error
+from agent.server.live import Frame, LiveRun
 from agent.server.responses import status_of
 from agent.server.stream import KEEP_ALIVE_COMMENT
-from agent.serving.faults import openai_error
-from agent.serving.live import Frame, LiveRun
 from agent.state.json_data import Json
 
 

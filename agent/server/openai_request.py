@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 from agent.answer.chat_message import find_run_name
 from agent.evidence.markers import strip_markers
 from agent.outside.recording import MAX_EARLIER
-from agent.serving.request import Question
+from agent.server.request import Question
 from agent.state import EarlierAnswer
 from agent.state.sanitizing import sanitize_line
 from agent.state.values import LONGEST_EARLIER

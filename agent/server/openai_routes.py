@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi import Path as PathParameter
 from starlette.concurrency import run_in_threadpool
 
+from agent.server.backend import Backend
 from agent.server.openai_reply import ChatReply
 from agent.server.openai_request import MODELS, ChatRequest, settings_of
-from agent.server.openapi import OPENAI_REFUSALS
 from agent.server.stream import EventStream
 from agent.state.json_data import Json
-
-if TYPE_CHECKING:
-    from agent.server.app import Backend
 
 
 def add_openai_routes(app: FastAPI, backend: Backend) -> None:
     """Add the routes under `/v1/`."""
-    wire: Any = {"response_model": dict[str, Any], "responses": OPENAI_REFUSALS}
+    wire: Any = {"response_model": dict[str, Any]}
 
     @app.get("/v1/models", **wire)
     async def models() -> Json:

@@ -18,12 +18,13 @@ from agent.answer.printed import print_html, require_browser
 from agent.answer.shown_check import describe_found, summarize
 from agent.errors import AgentError, JournalError, NotConfigured, UsageError
 from agent.file_formats import FORMATS, FormatName, require_format
-from agent.server.openapi import EMPTY_QUESTION
-from agent.serving.faults import OPENAI_PREFIX, fault_body, fault_status
-from agent.serving.live import LiveRun
+from agent.server.faults import OPENAI_PREFIX, fault_body, fault_status
+from agent.server.live import LiveRun
 from agent.settings import Settings
+from agent.state.json_data import Json
 
 RETRY_AFTER = "5"  # seconds
+EMPTY_QUESTION = "Question cannot be empty"
 T = TypeVar("T")
 
 
@@ -40,15 +41,20 @@ def result_body(answer: Answer) -> dict[str, Any]:
 
 
 def answer_response(answer: Answer, live: LiveRun | None = None) -> Response:
-    """An answer, with 200 or the status of its error; `detail` is then the error's message."""
-    body = result_body(answer) | ({"detail": answer.error.message} if answer.error else {})
-    return JSONResponse(body, status_of(answer), {"X-Run-ID": live.id} if live else None)
+    """An answer, with 200 or the status of its error."""
+    return _json_response(result_body(answer), answer, live)
 
 
 def check_response(answer: Answer, live: LiveRun) -> Response:
     """The result of a check, with 200 or the status of its error."""
-    body = build_check_result(answer).model_dump(mode="json")
-    return JSONResponse(body, status_of(answer), {"X-Run-ID": live.id})
+    return _json_response(build_check_result(answer).model_dump(mode="json"), answer, live)
+
+
+def _json_response(body: Json, answer: Answer, live: LiveRun | None) -> Response:
+    """A body with the status of an answer; `detail` is the message of its error."""
+    detail = {"detail": answer.error.message} if answer.error else {}
+    headers = {"X-Run-ID": live.id} if live else None
+    return JSONResponse(body | detail, status_of(answer), headers)
 
 
 def status_of(answer: Answer) -> int:

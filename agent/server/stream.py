@@ -11,10 +11,15 @@ from typing import Any
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from agent.serving.live import Frame, LiveRun
+from agent.server.live import Frame, LiveRun
 
 KEEP_ALIVE = 15.0  # seconds between comments on a quiet stream, which proxies would close
 KEEP_ALIVE_COMMENT = b": keep-alive\n\n"
+#: For OpenAPI, of a route that streams.
+CONTENT = {
+    "content": {"text/event-stream": {}},
+    "description": "Server-sent events, `end` the last; the header X-Run-ID names the run",
+}
 HEADERS = {
     "Cache-Control": "no-store",
     "X-Accel-Buffering": "no",  # nginx would buffer frames

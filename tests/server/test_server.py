@@ -21,7 +21,7 @@ import yaml
 from agent.answer import answer_schema
 from agent.errors import UsageError
 from agent.outside.recording import read_journal
-from agent.serving.guard import make_policy
+from agent.server.guard import make_policy
 from tests.support.services import Raw, Services
 from tests.support.web import TOPIC, Web, configure_from, online, parse_frames, wait_until
 
@@ -204,7 +204,7 @@ def test_what_a_run_looked_for_and_read_is_told(web: Web) -> None:
     assert activity["facts"] == {"who": 1, "when": 1} and detail["max_usd"] is None
 
     def found(words: str) -> set[str]:
-        runs = web.client.get("/api/runs", params={"search": words}).json()
+        runs = web.client.get("/api/runs", params={"q": words}).json()
         return {run["question"] for run in runs}
 
     assert found("lego FOUNDED") == {q for q in found("lego") if "founded" in q}

@@ -40,7 +40,7 @@ TIMEOUT = 60.0  # seconds: ends a run that hangs; far more than a loaded machine
 #: Libraries that the program imports where it needs them: imported before the forks.
 LIBRARIES = "google.genai.types jsonschema lxml.html requests rich.live trafilatura".split()
 #: Parts of the program that no fork needs, or that what comes with an extra makes heavy.
-LEFT_OUT = ("agent.mcp_server", "agent.server", "agent.serving", "agent.documents.worker")
+LEFT_OUT = ("agent.mcp_server", "agent.server", "agent.documents.worker")
 
 
 def clean_environment(environment: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -14,10 +14,10 @@ from typing import Any
 import httpx2
 
 from agent.server.app import make_server
-from agent.serving.guard import AccessGuard
-from agent.serving.request import Configure, make_configure
-from agent.serving.runs import Runs
-from agent.serving.serve import Server, uvicorn_config
+from agent.server.guard import AccessGuard
+from agent.server.request import Configure, make_configure
+from agent.server.runs import Runs
+from agent.server.serve import Server, uvicorn_config
 from agent.settings import parse_settings
 from tests.support.services import Services
 

@@ -38,7 +38,7 @@ from agent.run.batch.output import OutputFile
 from agent.run.batch.topics import read_topics
 from agent.search.hits import clean_hits, parse_hit
 from agent.search.options import SearchOptions
-from agent.serving.runs import Runs
+from agent.server.runs import Runs
 from agent.settings import Settings
 from agent.state.json_data import MAX_DEPTH, InvalidJson, Json, parse_json
 from agent.state.sanitizing import sanitize_line

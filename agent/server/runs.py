@@ -22,9 +22,9 @@ from agent.run.library import MAX_SEARCHED, KeptRun, Library, read_kept_run, rea
 from agent.run.models import make_models
 from agent.run.plan import PlanOffer, offer_plan
 from agent.run.request import clean_topic, requested_slots
-from agent.serving.documents import DocumentStore
-from agent.serving.live import LiveRun, RunSummary
-from agent.serving.request import Configure, ReportRequest, ResearchRequest
+from agent.server.documents import DocumentStore
+from agent.server.live import LiveRun, RunSummary
+from agent.server.request import Configure, ReportRequest, ResearchRequest
 from agent.settings import Settings
 from agent.state.clock import utc_now
 

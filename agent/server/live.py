@@ -21,7 +21,7 @@ from agent.outside.turns import TURNS
 from agent.run import Run, research
 from agent.run.library import KeptRun
 from agent.run.loop import LateRun
-from agent.serving.activity import Activity, describe_activity
+from agent.server.activity import Activity, describe_activity
 from agent.settings import Settings
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from mcp import Client
 
 from agent.answer import answer_schema
 from agent.mcp_server.tools import Tools
-from agent.serving.runs import Runs
+from agent.server.runs import Runs
 from tests.support.follower import FOLLOW_UP, OPEN, PARENT, forget, set_up
 from tests.support.processes import start_command
 from tests.support.services import Services

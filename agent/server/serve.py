@@ -17,8 +17,8 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from agent.outside import spawn
-from agent.serving.guard import MAX_BODY, AccessGuard, make_policy
-from agent.serving.runs import Runs
+from agent.server.guard import MAX_BODY, AccessGuard, make_policy
+from agent.server.runs import Runs
 from agent.settings import Settings
 
 CLIENT_SECONDS = 15.0  # for the head of a request to arrive, and for a client to go on reading

@@ -1,1 +1,0 @@
-"""Listening on a port: who may ask, what is logged, how it ends."""
