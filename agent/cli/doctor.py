@@ -14,12 +14,11 @@ import click
 from agent.cli import shell
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
-    from agent.doctor.results import Check
+    from agent.cli.diagnosis.results import Check
 
 EPILOG = """\b
 Examples:
   research-agent doctor
-  research-agent doctor --json | jq .
   research-agent doctor --corpus ~/notes
 """
 
@@ -35,7 +34,7 @@ def command(as_json: bool, corpus: Path | None, trust_env: bool | None) -> int:
     Gemini, are looked up, which costs nothing. Exit status: 0 a question could be researched, 1 it
     could not.
     """
-    from agent.doctor.checks import missing_requirements, run_checks
+    from agent.cli.diagnosis.checks import missing_requirements, run_checks
 
     with redirect_stdout(sys.stderr):  # libraries may print; standard output is the report's
         checks = run_checks(os.environ, Path(), trust_env=trust_env, corpus=corpus)

@@ -11,7 +11,7 @@ import pytest
 
 from agent.answer import Answer, to_json
 from agent.answer.addresses import CorpusAddresses
-from agent.doctor.services import service_checks
+from agent.cli.diagnosis.services import service_checks
 from agent.llm.schemas import sent_schema
 from agent.run import Run, research
 from agent.settings import Settings

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path, PurePath
 from tempfile import TemporaryFile
 
-from agent.doctor.results import Check, Job, Result, Status, make_error_result
+from agent.cli.diagnosis.results import Check, Job, Result, Status, make_error_result
 from agent.errors import AgentError
 from agent.llm import Generation, Model, model_label
 from agent.outside import spawn
@@ -17,6 +17,7 @@ from agent.outside.budget import sum_usage
 from agent.outside.recording import read_journal
 from agent.pages.browser import REMEDY, find_browser
 from agent.run.models import make_models
+from agent.run.sources import DEMO
 from agent.search import Provider, build_search_chain
 from agent.search.corpus import Corpus
 from agent.search.mcp.source import open_servers
@@ -65,7 +66,7 @@ def _check_browser(named: Path | None) -> Result:
 
 
 def _check_demo_corpus(cache: Path) -> Result:
-    corpus = Corpus(Path(__file__).parents[1] / "demo", cache)
+    corpus = Corpus(DEMO, cache)
     hits = corpus.search("Who won the 2022 FIFA World Cup?")
     size = corpus.size
     corpus.close()

@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from agent import __version__
-from agent.doctor.results import Job, Result
+from agent.cli.diagnosis.results import Job, Result
 from agent.documents.pdf.ocr import find_tesseract
 from agent.documents.registry import EXTRAS, FORMATS, Format
 from agent.errors import UsageError

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.doctor.checks import find_secrets, missing_requirements, redact, run_checks
-from agent.doctor.results import Check
+from agent.cli.diagnosis.checks import find_secrets, missing_requirements, redact, run_checks
+from agent.cli.diagnosis.results import Check
 from agent.settings import user_file
 from tests.support.processes import run_command
 from tests.support.services import OPENAI_KEY, SERPAPI_KEY, Raw, Services

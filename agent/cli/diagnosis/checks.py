@@ -10,14 +10,14 @@ from concurrent.futures import Future, wait
 from functools import partial
 from pathlib import Path
 
-from agent.doctor.machine import (
+from agent.cli.diagnosis.machine import (
     check_dotenv,
     check_user_file,
     machine_checks,
     origin_checks,
 )
-from agent.doctor.results import Check, Job, Result, make_error_result
-from agent.doctor.services import describe_search, service_checks
+from agent.cli.diagnosis.results import Check, Job, Result, make_error_result
+from agent.cli.diagnosis.services import describe_search, service_checks
 from agent.errors import AgentError
 from agent.outside import spawn
 from agent.settings import (
