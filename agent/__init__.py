@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from agent.run import aresearch as aresearch
     from agent.run import research as research
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 #: The default User-Agent of its requests. The setting USER_AGENT replaces it, to add a contact.
 USER_AGENT = f"llm-research-agent/{__version__} (command-line research tool)"
 
