@@ -10,9 +10,7 @@ import random
 import re
 import string
 import unicodedata
-from collections import Counter
 from collections.abc import Sequence
-from statistics import fmean
 
 from agent.evidence import CJK
 from agent.state import Frozen
@@ -49,33 +47,6 @@ def tokenize(text: str, punctuation: str = "") -> list[str]:
 
 def _is_punctuation(char: str) -> bool:
     return char in string.punctuation or unicodedata.category(char).startswith("P")
-
-
-def exact_match(text: str, golds: Sequence[str]) -> float:
-    """Return 1 if a normalised text equals one of the normalised gold answers, else 0.
-
-    Source: exact match of SQuAD (Rajpurkar et al. 2016).
-    """
-    tokens = tokenize(text)
-    return float(any(tokens == tokenize(gold) for gold in golds))
-
-
-def token_f1(text: str, golds: Sequence[str]) -> float:
-    """Return the harmonic mean of token precision and recall, for the best of the gold answers.
-
-    Source: F1 of SQuAD (Rajpurkar et al. 2016), with HotpotQA's rule (Yang et al. 2018) that
-    `yes`, `no` and `noanswer` match only themselves.
-    """
-    return max((_token_f1(tokenize(text), tokenize(gold)) for gold in golds), default=0.0)
-
-
-def _token_f1(tokens: Sequence[str], gold: Sequence[str]) -> float:
-    has_yes_or_no = bool({" ".join(tokens), " ".join(gold)} & YES_OR_NO)
-    common = sum((Counter(tokens) & Counter(gold)).values())
-    if not common or (has_yes_or_no and list(tokens) != list(gold)):
-        return 0.0
-    precision, recall = common / len(tokens), common / len(gold)
-    return 2 * precision * recall / (precision + recall)
 
 
 def contains_gold(text: str, golds: Sequence[str]) -> float:
@@ -173,15 +144,3 @@ def _bootstrap_interval(pairs: Sequence[Pair]) -> Interval:
         estimates = sorted(_ratio_of_sums(generator.choices(pairs, k=n)) for _ in range(RESAMPLES))
     tail = round(RESAMPLES * (1 - CONFIDENCE_LEVEL) / 2)
     return round(estimates[tail], 4), round(estimates[-tail - 1], 4)
-
-
-def cohen_kappa(ours: Sequence[str], theirs: Sequence[str]) -> float | None:
-    """Return the agreement of two raters beyond chance; None where chance alone would agree.
-
-    Source: Cohen 1960, "A coefficient of agreement for nominal scales".
-    """
-    n = len(ours)
-    observed = fmean(a == b for a, b in zip(ours, theirs, strict=True))
-    our_counts, their_counts = Counter(ours), Counter(theirs)
-    expected = sum(our_counts[label] * their_counts[label] for label in our_counts) / (n * n)
-    return None if expected == 1 else round((observed - expected) / (1 - expected), 4)

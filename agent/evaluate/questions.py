@@ -3,18 +3,17 @@
 | set | format | fields |
 |---|---|---|
 | the form of `--predictions` | JSON list or lines | `prompt`, `answer` |
-| with gold pages | JSON list or lines | `question`, `answers`, `gold` |
-| HotpotQA (`hotpot_dev_fullwiki_v1.json`) | JSON list | `question`, `answer`, `supporting_facts` |
-| FRAMES (`test.tsv`) | tab-separated | `Prompt`, `Answer`, `wiki_links` |
+| with several answers | JSON list or lines | `question`, `answers` |
+| HotpotQA (`hotpot_dev_fullwiki_v1.json`) | JSON list | `question`, `answer` |
+| FRAMES (`test.tsv`) | tab-separated | `Prompt`, `Answer` |
 | SimpleQA (`simple_qa_test_set.csv`) | comma-separated | `problem`, `answer` |
-| DeepResearch Bench (`query.jsonl`) | JSON lines | `id`, `prompt`; `article` is left out |
+
+Other fields are left out.
 """
 
 from __future__ import annotations
 
-import ast
 import csv
-import hashlib
 import io
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -28,31 +27,15 @@ from agent.state.json_data import InvalidJson, parse_json
 MAX_BYTES = 500_000_000  # ten times HotpotQA's fullwiki file
 PROMPT_FIELDS = ("prompt", "question", "problem")
 ANSWER_FIELDS = ("answers", "answer")
-GOLD_FIELDS = ("gold", "supporting_facts", "wiki_links")
 MAX_ANSWER_CHARACTERS = 2000
-MAX_GOLD_CHARACTERS = 100_000  # of a list of gold pages as text
-ROW_REMEDY = (
-    "Each row needs `prompt` or `question`, and `answer` or `answers`, or the `id` of a task "
-    "that others judge; see docs/evaluation.md."
-)
+ROW_REMEDY = "Each row needs `prompt` or `question`, and `answer` or `answers`."
 
 
 class EvaluationQuestion(Frozen):
-    """A question with its gold answers and its gold pages.
-
-    Without gold answers, the right response is to abstain; not so for a task, whose article others
-    judge. A gold page is the id of a passage of the corpus, a URL, or a title.
-    """
+    """A question with its gold answers; without any, the right response is to abstain."""
 
     prompt: str
     answers: tuple[str, ...] = ()
-    gold: tuple[str, ...] = ()
-    task: int | str | None = None  # the id of a task; None for a question with a right response
-
-    @property
-    def key(self) -> str:
-        """A short id of the question, which does not depend on its position in a set."""
-        return hashlib.sha256(self.prompt.encode()).hexdigest()[:12]
 
 
 def load_questions(path: Path) -> tuple[EvaluationQuestion, ...]:
@@ -60,11 +43,7 @@ def load_questions(path: Path) -> tuple[EvaluationQuestion, ...]:
     rows = _parse_rows(path, read_text(path, MAX_BYTES))
     if not rows:
         raise UsageError(f"{path} holds no questions.", ROW_REMEDY)
-    questions = tuple(_build_question(path, n, row) for n, row in enumerate(rows, 1))
-    tasks = [n for n, question in enumerate(questions, 1) if question.task is not None]
-    if 0 < len(tasks) < len(questions):  # an answer was forgotten: a set has tasks alone, or none
-        raise _no_answer(path, tasks[0])
-    return questions
+    return tuple(_build_question(path, n, row) for n, row in enumerate(rows, 1))
 
 
 def _parse_rows(path: Path, text: str) -> list[Any]:
@@ -103,20 +82,12 @@ def _build_question(path: Path, n: int, row: Any) -> EvaluationQuestion:
     if not isinstance(prompt, str) or not prompt.strip():
         raise UsageError(f"{path}: row {n} holds no question.", ROW_REMEDY)
     if not fields.keys() & set(ANSWER_FIELDS):
-        task = fields.get("id")
-        if not isinstance(task, int | str):
-            raise _no_answer(path, n)
-        return EvaluationQuestion(prompt=prompt, task=task)
+        fault = f"{path}: row {n} holds no answer."
+        raise UsageError(fault, f"{ROW_REMEDY} Null means: abstain.")
     answers = _parse_answers(_first_value(fields, ANSWER_FIELDS))
     if answers is None:
         raise UsageError(f"{path}: the answer of row {n} is no text.", ROW_REMEDY)
-    gold = _parse_gold(_first_value(fields, GOLD_FIELDS))
-    return EvaluationQuestion(prompt=prompt, answers=answers, gold=gold)
-
-
-def _no_answer(path: Path, n: int) -> UsageError:
-    remedy = f"{ROW_REMEDY} Null means: abstain."
-    return UsageError(f"{path}: row {n} holds no answer.", remedy)
+    return EvaluationQuestion(prompt=prompt, answers=answers)
 
 
 def _first_value(fields: Mapping[str, Any], names: Iterable[str]) -> Any:
@@ -133,16 +104,3 @@ def _parse_answers(value: Any) -> tuple[str, ...] | None:
         return None
     texts = (str(one).strip()[:MAX_ANSWER_CHARACTERS] for one in values)
     return tuple(dict.fromkeys(text for text in texts if text))
-
-
-def _parse_gold(value: Any) -> tuple[str, ...]:
-    """Return gold pages from a list of titles, `[[title, sentence]]`, or a list in a text."""
-    if isinstance(value, str):
-        try:
-            value = ast.literal_eval(value[:MAX_GOLD_CHARACTERS])
-        except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
-            value = [value]
-    if not isinstance(value, list):
-        return ()
-    names = (one[0] if isinstance(one, list) and one else one for one in value)
-    return tuple(dict.fromkeys(name for name in names if isinstance(name, str) and name))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -58,7 +57,6 @@ def research(
     settings: Settings | None = None,
     *,
     resources: SharedResources | None = None,
-    wrap_sources: Callable[[Sources], Sources] = lambda sources: sources,
     **overrides: Any,
 ) -> Run:
     """Make a run, not yet begun: iterate over it for its events, or call `answer()` at once.
@@ -67,8 +65,7 @@ def research(
     `research("...", offline=True)`. `slots_schema` may also be a pydantic class, of which the
     answer's `data` is then an instance. With `settings.resume` the run goes on with a
     journal, with `settings.replay` it repeats one without going outside; the topic may then be
-    empty. `resources` are those that the runs of a process share. `wrap_sources` wraps the sources
-    of the run, for example with a filter of their results.
+    empty. `resources` are those that the runs of a process share.
 
     Raises UsageError for a topic or slots that cannot be researched, NotConfigured for a missing
     key, JournalError for a journal that cannot be used.
@@ -93,7 +90,7 @@ def research(
     corpus = resources.corpus if resources else None
     began = time.monotonic()
     corpus_seconds = settings.max_seconds and CORPUS_TIME_SHARE * settings.max_seconds
-    sources = wrap_sources(open_sources(settings, rate_limiter, corpus, corpus_seconds))
+    sources = open_sources(settings, rate_limiter, corpus, corpus_seconds)
     sources = _add_parent(sources, header, path, settings)
     settings = _deduct_seconds(settings, time.monotonic() - began)
     header |= {} if goes_on else _describe_unused(sources)
@@ -195,7 +192,7 @@ def _make_header(path: Path, topic: str, settings: Settings) -> Json:
     parent = describe_followed(settings)
     shape = settings.model_dump(mode="json", include=set(SHAPING_FIELDS))
     shape["verify_batch"] = settings.claims_per_call
-    is_special = bool(settings.baseline or settings.report)  # no strategy that a user can name
+    is_check = settings.report is not None  # no strategy that a user can name
     return {
         "run": path.stem,
         "version": __version__,
@@ -204,7 +201,7 @@ def _make_header(path: Path, topic: str, settings: Settings) -> Json:
         "reason": choice.reason,
         **({"search": asked} if asked else {}),
         "at": utc_now(),
-        "settings": shape if is_special else shape | {"strategy": choice.strategy},
+        "settings": shape if is_check else shape | {"strategy": choice.strategy},
         **({"corpus": str(corpus)} if (corpus := find_corpus(settings)) else {}),
         **({"request": settings.request_id} if settings.request_id else {}),
         **({"parent": parent.model_dump(mode="json")} if parent else {}),

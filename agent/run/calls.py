@@ -38,7 +38,7 @@ Orders = Mapping[TaskKind, Sequence[Model]]  # which models a kind of task is as
 ResponseT = TypeVar("ResponseT", bound=Frozen)
 
 #: Tasks that produce the answer. They may use what the budget reserves for it.
-ANSWER_TASKS = frozenset("synthesize draft section summary verify mend recall".split())
+ANSWER_TASKS = frozenset("synthesize draft section summary verify mend".split())
 ASK_TIMEOUT = 900.0  # seconds for all models and retries of one task: a safety net, not a target
 PARENT_TIMEOUT = 60.0  # seconds to find or read a page in the journals of earlier runs
 WARM_UP_TIMEOUT = 2.0  # seconds for which the first search waits for the model's import

@@ -43,6 +43,6 @@ def resolve_strategy(topic: str, settings: Settings) -> StrategyChoice:
         return StrategyChoice(CHECK, "")
     if settings.plan is not None:
         return StrategyChoice("report", "a plan of a report was given")
-    if settings.baseline or settings.strategy != "auto":
-        return StrategyChoice(settings.baseline or settings.strategy, "")
+    if settings.strategy != "auto":
+        return StrategyChoice(settings.strategy, "")
     return strategy_for_topic(topic, STRATEGIES, slots=bool(settings.slots))

@@ -151,7 +151,6 @@ class Settings(Frozen):
 
     # how far to go
     strategy: Annotated[str, AfterValidator(require_strategy), StrategySchema()] = "slots"
-    baseline: Literal["", "closed_book", "single_search"] = ""  # replaces it in evaluations
     depth: Depth = "normal"  # sets fields: `DEPTHS`; None given: that of the plan
     offline: bool = False
     slots: tuple[str, ...] = ()
@@ -360,7 +359,7 @@ DEPTHS: dict[str, dict[str, Any]] = {
 
 #: Fields that shape prompts and answer. A journal's header records them, so that a replay has them.
 SHAPING_FIELDS = frozenset(
-    "strategy baseline depth slots slots_schema max_rounds max_steps max_words pages_per_query "
+    "strategy depth slots slots_schema max_rounds max_steps max_words pages_per_query "
     "pages_per_step evidence_tokens double_check browse_with_model report_tokens max_iterations "
     "credibility min_credibility lang verify verify_batch on_unsupported report "
     "search_uncited archive plan clarified max_sections max_sources report_words "
@@ -369,7 +368,7 @@ SHAPING_FIELDS = frozenset(
 
 #: Fields that a caller alone sets. Each other one has a variable of its own name, or one of these.
 CALLER_FIELDS = set(
-    "since allow_domains block_domains mcp corpus strategy baseline depth offline slots "
+    "since allow_domains block_domains mcp corpus strategy depth offline slots "
     "slots_schema report plan clarified max_sections max_sources report_words "
     "max_citations reader search_uncited "
     "max_rounds max_words max_steps pages_per_query pages_per_step evidence_tokens patience lang "

@@ -30,15 +30,14 @@ MOST_FOLLOWED = 5
 
 
 def build_strategy(outside: Outside, settings: Settings) -> Strategy:
-    """The strategy that the settings name, or the baseline if they name one.
+    """The strategy that the settings name.
 
     A report in the settings is checked, whatever they name.
     """
     if settings.report is not None:
         return _build_check(outside, settings, settings.report)
     name = settings.strategy
-    build = BASELINES.get(settings.baseline) or STRATEGIES.get(name)
-    build = build or load_plugin("strategies", name)
+    build = STRATEGIES.get(name) or load_plugin("strategies", name)
     if build is None:  # a journal may name one of a package that is not installed here
         known = ", ".join([*STRATEGIES, *plugin_names("strategies")])
         raise UsageError(f"There is no strategy {name!r}.", f"Choose from: {known}.")
@@ -123,23 +122,6 @@ def _build_check(outside: Outside, settings: Settings, report: CitedReport) -> S
     )
 
 
-def _build_closed_book(outside: Outside, settings: Settings) -> Strategy:
-    from agent.strategies.baselines import ClosedBook, Recall
-
-    return ClosedBook(Recall(outside.ask, settings))
-
-
-def _build_single_search(outside: Outside, settings: Settings) -> Strategy:
-    from agent.strategies.baselines import SingleSearch
-
-    ask, tokens, lang = outside.ask, settings.evidence_tokens, settings.lang
-    return SingleSearch(
-        WebSearchTool(outside.search, outside.read, settings.pages_per_query),
-        Synthesize(ask, outside.fallback, tokens, settings.max_words, lang),
-        _build_verify(outside, settings),
-    )
-
-
 def _build_verify(outside: Outside, settings: Settings) -> Verify:
     return Verify(
         outside.ask,
@@ -157,10 +139,4 @@ STRATEGIES: dict[str, StrategyBuilder] = {
     "slots": _build_slots,
     "loop": _build_loop,
     "report": _build_report,
-}
-
-#: Only evaluations use these; a user cannot choose one.
-BASELINES: dict[str, StrategyBuilder] = {
-    "closed_book": _build_closed_book,
-    "single_search": _build_single_search,
 }

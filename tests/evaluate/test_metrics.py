@@ -3,47 +3,35 @@
 from __future__ import annotations
 
 from math import comb
-from typing import Any
 
 import pytest
 
 from agent.evaluate.metrics import (
     MetricValue,
-    cohen_kappa,
     contains_gold,
     estimate_difference,
     estimate_mean,
     estimate_ratio,
-    exact_match,
     is_right,
-    token_f1,
 )
 
 
 @pytest.mark.parametrize(
-    ("text", "golds", "same", "overlap", "held"),
+    ("text", "golds", "held"),
     [
-        ("The Eiffel Tower!", ["eiffel tower"], 1, 1, 1),
-        # told 5 tokens (born in ulm in 1879), gold 1: precision 1/5, recall 1: 2 * .2 / 1.2
-        ("Born in Ulm, in 1879.", ["Ulm"], 0, 1 / 3, 1),
-        # two of three tokens against two of two: precision 2/3, recall 1: 4/3 / 5/3
-        ("Ada King Lovelace", ["Ada Lovelace"], 0, 4 / 5, 0),
-        ("Ada King Lovelace", ["Byron", "ada king lovelace"], 1, 1, 1),  # the best alias counts
-        ("the the cat cat", ["cat"], 0, 2 / 3, 1),  # a token counts as often as both have it
-        ("yes it is", ["yes"], 0, 0, 1),  # HotpotQA: yes fits only itself
-        ("U.S.", ["us"], 1, 1, 1),
-        ("scored by Messi/Di María", ["Messi"], 0, 0, 1),  # punctuation may part tokens
-        ("Marchand won", ["Mar"], 0, 0, 0),  # not inside a word
-        ("它于１９９７年在北京成立。", ["1997年"], 0, 4 / 11, 1),
-        ("北京市", ["北京"], 0, 4 / 5, 1),
-        ("北京。", ["北京"], 1, 1, 1),
-        ("", ["x"], 0, 0, 0),
-        ("x", [], 0, 0, 0),
+        ("The Eiffel Tower!", ["eiffel tower"], 1),
+        ("Born in Ulm, in 1879.", ["Ulm"], 1),
+        ("Ada King Lovelace", ["Ada Lovelace"], 0),
+        ("Ada King Lovelace", ["Byron", "ada king lovelace"], 1),  # the best alias counts
+        ("U.S.", ["us"], 1),
+        ("scored by Messi/Di María", ["Messi"], 1),  # punctuation may part tokens
+        ("Marchand won", ["Mar"], 0),  # not inside a word
+        ("它于１９９７年在北京成立。", ["1997年"], 1),
+        ("", ["x"], 0),
+        ("x", [], 0),
     ],
 )
-def test_measures_by_hand(text: str, golds: list[str], same: Any, overlap: Any, held: Any) -> None:
-    assert exact_match(text, golds) == same
-    assert token_f1(text, golds) == pytest.approx(overlap)
+def test_a_gold_answer_stands_in_a_text(text: str, golds: list[str], held: int) -> None:
     assert contains_gold(text, golds) == held
 
 
@@ -87,9 +75,3 @@ def test_paired_differences_see_what_unpaired_ones_do_not() -> None:
     assert mine and other and mine[0] < other[1]  # the two intervals overlap
     assert estimate_difference(ours, ours).interval is None
     assert estimate_difference([], []).value is None
-
-
-def test_agreement_beyond_chance_by_hand() -> None:
-    # same 3 of 4; chance: 1/2 * 3/4 + 1/2 * 1/4 = 1/2; kappa (3/4 - 1/2) / (1/2)
-    assert cohen_kappa(["r", "r", "w", "w"], ["r", "r", "r", "w"]) == 0.5
-    assert cohen_kappa(["r"], ["r"]) is None

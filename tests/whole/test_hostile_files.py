@@ -25,7 +25,6 @@ from agent.cli.audit import command as audit_command
 from agent.cli.command_line import command as cli_command
 from agent.cli.trace import format_lines, format_page, load_trace
 from agent.errors import AgentError, JournalError, UsageError
-from agent.evaluate.judge import load_sample
 from agent.evaluate.questions import load_questions
 from agent.llm.model import Generation
 from agent.llm.replies import parse_reply
@@ -428,7 +427,7 @@ def test_a_line_that_is_no_row_is_named(line: str, tmp_path: Path) -> None:
 def test_odd_topics_and_questions(text: str, suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"odd.{suffix}"
     path.write_text(text)
-    for load in (read_topics, load_questions, load_sample, load_prices, _read_prices):
+    for load in (read_topics, load_questions, load_prices, _read_prices):
         try:
             load(path)
         except UsageError as error:
@@ -442,7 +441,7 @@ def test_any_bytes_as_topics_questions_prices(content: bytes) -> None:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"any.{suffix}"
             path.write_bytes(content)
-            for load in (read_topics, load_questions, load_sample, load_prices):
+            for load in (read_topics, load_questions, load_prices):
                 with suppress(UsageError):
                     load(path)
 
