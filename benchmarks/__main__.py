@@ -27,33 +27,16 @@ BENCHMARKS = {
         "A run against loopback services (models 1 s, searches and pages 0.5 s): "
         "at most 1.05 times the unavoidable time of the model calls that an answer needs."
     ),
-    "sections": (
-        "A report of ten sections beside one of a single section, models 0.5 s: at most 1.5 times "
-        "as long, at least five model calls at once."
-    ),
-    "journal": (
-        "The journal of a run whose services answer at once, so that writing weighs most; "
-        "10,000 calls load within a second and 100 MB."
-    ),
+    "journal": ("A journal of 10,000 calls loads within a second and 100 MB."),
     "batch": (
         "500 topics, a limit of 300 model requests in 15 s, 5% faults, killed twice: no finished "
         "call again, never above the limit, 95% of it used, memory flat."
     ),
-    "batch ray": (
-        "The same on a local Ray cluster of two workers, of which one is killed. Needs the extra "
-        "`ray`; memory is that of the command."
-    ),
     "server": "100 clients at once at one server: it answers its probe, memory does not grow.",
-    "mcp": (
-        "Hostile MCP servers as sources: none followed, at most 45 s and 200 MB more than a run "
-        "without. The official SDK's clients at our server, ten at once in each revision."
-    ),
     "index": (
         "The index of a corpus, of 20,000 notes and of 2,000 office files that all workers read: "
         "building it, opening it again, a query."
     ),
-    "runs": "The index of what 10,000 runs read, eight pages each: building it, its size, a query.",
-    "pages": "What is read of real pages, matches and PDFs, against plain trafilatura.",
 }
 
 

@@ -3,117 +3,53 @@
 `python -m benchmarks.batch` prints one JSON object. The services run on loopback in a process of
 their own and log when each request arrives; one reply in twenty is a fault. The rate limit is 300
 model requests in a window of 15 seconds, instead of a minute, so that the benchmark takes a minute
-or two. `python -m benchmarks.batch 60` sets the window to a minute. With the argument `ray` the
-batch runs on a local cluster of two workers, and one worker is killed instead of the command.
+or two. `python -m benchmarks.batch 60` sets the window to a minute.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import tempfile
 import time
 from bisect import bisect_left
 from collections import Counter
-from multiprocessing import Pipe, Process
-from multiprocessing.connection import Connection
 from pathlib import Path
-from random import Random
 from statistics import median
 from typing import Any
 
 from benchmarks.processes import resident_mb
-from tests.support.cups import Call, finished_calls, serve_cups, topic_lines
-from tests.support.processes import find_ray_workers
-from tests.support.services import GEMINI_KEY, Raw, Services
+from benchmarks.services import Load, ServiceProcess, cup_topic, run_services
 
 TOPICS, LIMIT, FAULTS = 500, 300, 0.05
-ENGINE = "ray" if "ray" in sys.argv else "local"
-WINDOW = next((float(word) for word in sys.argv[1:] if word[:1].isdigit()), 15.0)  # seconds
+WINDOW = float(sys.argv[1]) if sys.argv[1:] else 15.0  # seconds
 CONCURRENCY = 32
 LATENCY = 0.1  # seconds of every reply
-KILL_AT = (150, 320) if ENGINE == "local" else ()  # rows at which the command is killed
-WORKER_KILL_AT = 200  # rows at which a worker of the Ray cluster is killed
+KILL_AT = (150, 320)  # rows at which the command is killed
+Call = tuple[str, str]  # its kind, and what is asked
 Checkpoint = tuple[set[Call], int]
-BROKEN = (Raw(500, "oops"), Raw(503, "busy"), Raw(0, ""), Raw(200, "null"), Raw(200, '{"can'))
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        services = ServiceProcess(Path(folder), TOPICS, LATENCY, FAULTS)
-        try:
-            print(json.dumps(measure(Path(folder), services)))
-        finally:
-            services.close()
-
-
-class ServiceProcess:
-    """Services in a process of their own, so that they do not share the GIL with the batch."""
-
-    def __init__(self, folder: Path, topics: int, latency: float, faults: float) -> None:
-        self._pipe, child_pipe = Pipe()
-        self._process = Process(
-            target=serve, args=(child_pipe, str(folder), topics, latency, faults)
-        )
-        self._process.start()
-        self.environment: dict[str, str] = self._pipe.recv()
-
-    def read_log(self) -> list[tuple[float, str, str]]:
-        """Every request so far: its time, kind and subject."""
-        self._pipe.send("log")
-        requests: list[tuple[float, str, str]] = self._pipe.recv()
-        return requests
-
-    def close(self) -> None:
-        self._pipe.send("end")
-        self._process.join()
-
-
-def serve(pipe: Connection, folder: str, topics: int, latency: float, faults: float) -> None:
-    with LoggingServices() as services:
-        chance = Random(7)
-        serve_cups(services, topics)
-        services.latency = lambda: latency
-        services.fault = lambda: chance.choice(BROKEN) if chance.random() < faults else None
-        limits = {"RATE_LIMITS": f"gemini={LIMIT}", "RATE_WINDOW": str(WINDOW), "CACHE_TTL": "0"}
-        waits = {"LLM_RETRY_WAITS": "0.2,0.4,0.8"}
-        pipe.send(services.environment(Path(folder), **limits, **waits))
-        while pipe.recv() == "log":
-            pipe.send(list(services.log))
-
-
-class LoggingServices(Services):
-    """Services that log when each request arrives."""
-
-    def __init__(self) -> None:
-        self.log: list[tuple[float, str, str]] = []
-        super().__init__()
-
-    def gemini(self, model: str, body: dict[str, Any], key: str | None) -> Raw:
-        self.log.append((time.time(), "ask", body["contents"][0]["parts"][0]["text"]))
-        assert key == GEMINI_KEY
-        return super().gemini(model, body, key)
-
-    def serpapi(self, query: str, key: str) -> Raw:
-        self.log.append((time.time(), "search", query))
-        return super().serpapi(query, key)
-
-    def page(self, name: str) -> Raw:
-        self.log.append((time.time(), "read", self.url(name)))
-        return super().page(name)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        with run_services(folder, Load(LATENCY, LATENCY, FAULTS)) as services:
+            limits = {"RATE_LIMITS": f"openai={LIMIT}", "RATE_WINDOW": str(WINDOW)}
+            services.environment |= {**limits, "LLM_RETRY_WAITS": "0.2,0.4,0.8"}
+            print(json.dumps(measure(folder, services)))
 
 
 def measure(folder: Path, services: ServiceProcess) -> dict[str, Any]:
-    (folder / "topics.jsonl").write_text(topic_lines(TOPICS))
+    rows = ({"id": f"c{n}", "topic": cup_topic(n)} for n in range(1, TOPICS + 1))
+    (folder / "topics.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     begun, memory, repeated = time.monotonic(), [], 0
     for kill_at in (*KILL_AT, TOPICS + 1):
-        checkpoints = [take_checkpoint(folder, services)]  # at the kill before, or of a worker
-        status, summary, samples = run_command(folder, services, kill_at, checkpoints)
+        checkpoint = take_checkpoint(folder, services)  # at the kill before
+        status, summary, samples = run_command(folder, services, kill_at)
         memory.append(samples)
-        repeated += count_repeated_calls(checkpoints[-1], services)
+        repeated += count_repeated_calls(checkpoint, services)
     return {
         **summarize_rows(folder, status, summary),
         **summarize_requests(services.read_log()),
@@ -125,7 +61,7 @@ def measure(folder: Path, services: ServiceProcess) -> dict[str, Any]:
 
 def take_checkpoint(folder: Path, services: ServiceProcess) -> Checkpoint:
     """The calls that journals hold, and how many requests the services have got."""
-    return finished_calls((folder / "runs").glob("*.jsonl")), len(services.read_log())
+    return finished_calls(folder / "runs"), len(services.read_log())
 
 
 def count_repeated_calls(before: Checkpoint, services: ServiceProcess) -> int:
@@ -135,13 +71,25 @@ def count_repeated_calls(before: Checkpoint, services: ServiceProcess) -> int:
     return len(calls & {(kind, subject) for _, kind, subject in requests})
 
 
+def finished_calls(folder: Path) -> set[Call]:
+    """The calls that journals hold in complete lines."""
+    found = set()
+    for path in folder.glob("*.jsonl"):
+        for raw in path.read_bytes().splitlines(keepends=True)[1:]:
+            if raw.endswith(b"\n") and "call" in (line := json.loads(raw)):
+                request = line["request"]
+                asked = request.get("prompt") or request.get("query") or request.get("url")
+                found.add((line["call"], asked))
+    return found
+
+
 def run_command(
-    folder: Path, services: ServiceProcess, kill_at: int, checkpoints: list[Checkpoint]
+    folder: Path, services: ServiceProcess, kill_at: int
 ) -> tuple[int, dict[str, Any], list[int]]:
     """Run the command until it ends or is killed at a number of rows.
 
     Returns its exit status, its summary, and its resident memory in MB at 3, 6 and 9 tenths of the
-    rows. Appends a checkpoint when a worker of a Ray cluster is killed.
+    rows.
     """
     out = folder / "out.jsonl"
     command = [
@@ -154,7 +102,7 @@ def run_command(
         str(out),
     ]
     process = subprocess.Popen(
-        [*command, "--concurrency", str(CONCURRENCY), "--engine", ENGINE],
+        [*command, "--concurrency", str(CONCURRENCY)],
         env={**os.environ, **services.environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -163,14 +111,9 @@ def run_command(
     new_rows = min(kill_at, TOPICS) - rows_before
     marks = [rows_before + new_rows * tenths // 10 for tenths in (3, 6, 9)]
     memory: list[int] = []
-    kills_worker = ENGINE == "ray"
     while process.poll() is None and count_rows(out) < kill_at:
         if len(memory) < 3 and count_rows(out) >= marks[len(memory)] - 1:
             memory.append(resident_mb(process.pid))
-        if kills_worker and count_rows(out) >= WORKER_KILL_AT:
-            kills_worker = False
-            os.kill(find_ray_workers(process.pid)[0], signal.SIGKILL)
-            checkpoints.append(take_checkpoint(folder, services))
         time.sleep(0.02)
     if process.poll() is None:
         process.kill()

@@ -13,21 +13,19 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.processes import run_python
-from tests.support.services import ModelRequest, Raw, Reply, Services, as_html, gemini_reply
-from tests.support.thinker import Fact, Thinker
+from benchmarks.services import Load, cup_topic, run_services
 
 MODEL, OTHER = 1.0, 0.5
-NEEDED = {"generate_queries", "reflect", "verify"}  # the judge where something is left to it
 RUNS = 5
 
 
 def main() -> None:
-    with Services() as services, tempfile.TemporaryDirectory() as folder:
-        _script(services)
-        homes = [Path(folder) / str(number) for number in range(RUNS)]  # no run finds a cache
-        seconds = [_run(services, home) for home in homes]
-        calls = services.tasks()[: len(services.tasks()) // RUNS]
-    floor = len(NEEDED & set(calls)) * MODEL + 2 * OTHER
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        with run_services(folder, Load(MODEL, OTHER)) as services:
+            seconds = [_run(n, services.environment) for n in range(1, RUNS + 1)]
+            calls = sum(kind == "ask" for _, kind, _ in services.read_log()) // RUNS
+    floor = calls * MODEL + 2 * OTHER
     row = {
         "model_calls": calls,
         "unavoidable_seconds": floor,
@@ -39,31 +37,8 @@ def main() -> None:
     print(json.dumps(row))
 
 
-def _script(services: Services) -> None:
-    """Only the model's query finds the page with the answer, so that no step can be skipped."""
-    kind = {"Content-Type": "text/html"}
-    text = "Argentina won the cup. The match was played in Lusail before a large crowd."
-    services.latency = lambda: OTHER
-    services.pages = {
-        "final": Raw(200, as_html("final", text), kind, OTHER),
-        "other": Raw(200, as_html("other", "Cats sleep most of the day."), kind, OTHER),
-    }
-    services.hits = {"2022 final winner": ["final"]}
-    services.default_hits = ["other"]
-    thinker = Thinker([Fact("winner", "Argentina", "Argentina won")], ["2022 final winner"])
-
-    def think(asked: ModelRequest) -> Reply:
-        written = thinker(asked._replace(task="synthesize")) if "answer" in asked.fields else {}
-        text = json.dumps({**written, **thinker(asked)})
-        return Raw(200, json.dumps(gemini_reply(text, asked)), delay=MODEL)
-
-    services.think = think
-
-
-def _run(services: Services, folder: Path) -> float:
-    folder.mkdir()
-    environment = services.environment(folder, CACHE_TTL="0")
-    done = run_python("-m", "agent.cli", "Who won the 2022 FIFA World Cup?", **environment)
+def _run(n: int, environment: dict[str, str]) -> float:
+    done = run_python("-m", "agent.cli", "--topic", cup_topic(n), **environment)
     answer = json.loads(done.output[done.output.index("{") :])
     assert answer["status"] == "complete" and answer["usage"]["rounds"] == 1, answer
     return done.seconds

@@ -30,8 +30,7 @@ from typing import Any
 import httpx2
 
 from benchmarks.processes import resident_mb
-from tests.support.cups import cup_topic, hits, think
-from tests.support.services import Services
+from benchmarks.services import Load, cup_topic, run_services
 
 ROOT = Path(__file__).parents[1]
 CLIENTS, WAVES = 100, 2
@@ -40,7 +39,7 @@ LATENCY = 0.1  # seconds of every reply of the services
 PROBE_PAUSE = 0.02  # seconds between two requests of the probe
 IDLE_SECONDS = 2.0  # of probing before the first wave
 SETTLE_SECONDS = 1.0  # after a wave, for the last threads to end
-PROSE = "The firm ships spare parts to {} countries. Its canteen of {} seats is known for soup. "
+PROSE = 40_000  # characters of a page
 Row = dict[str, Any]
 
 
@@ -65,25 +64,8 @@ def _environment(folder: Path, with_model: bool) -> Iterator[dict[str, str]]:
     if not with_model:
         yield {**os.environ, **kept}
         return
-    ours, theirs = Pipe()
-    services = Process(target=_serve, args=(theirs, folder))
-    services.start()
-    yield {**os.environ, **ours.recv()}
-    ours.send(None)
-    services.join()
-
-
-def _serve(pipe: Connection, folder: Path) -> None:
-    """Serve a world of cups until something is sent; each page is about 40 kB."""
-    with Services() as services:
-        for n in range(CLIENTS + 1):
-            prose = " ".join(PROSE.format(n * i, n + i) for i in range(450))
-            services.pages[f"final-{n}"] = f"Team {n} won cup number {n}. {prose}"
-            services.pages[f"other-{n}"] = f"Cats of {n} sleep most of the day. {prose}"
-        services.hits, services.think = hits, think
-        services.latency = lambda: LATENCY
-        pipe.send(services.environment(folder, CACHE_TTL="0"))
-        pipe.recv()
+    with run_services(folder, Load(LATENCY, LATENCY, prose=PROSE)) as services:
+        yield {**os.environ, **services.environment}
 
 
 @contextmanager

@@ -24,7 +24,6 @@ from agent.evidence.names import find_names
 from agent.settings import Settings
 from agent.state import Checked, CheckedClaim, CitedReport, Page, ReportSentence, ReportSource
 from agent.strategies.check.judge import JudgeReport
-from evals.check import change_number, change_year
 from evals.harness import Bench, Cell, Evaluation, Table, half, main, read_rows
 from evals.knowing import KnowingJudge, Knows, err_at, tell_all
 from evals.pairs import Leaf
@@ -49,6 +48,8 @@ SETS = {
 KINDS = ("true", "false", "wrong source", "number", "year")
 MOST = 300  # claims of a set, a kind and a half
 FAILING = ("unsupported", "contradicted")
+_YEAR = re.compile(r"\b(1[6-9]\d\d|20[0-3]\d)\b")
+_NUMBER = re.compile(r"(?<![\w.,:/$€£-])(\d{1,3}(?:,\d{3})+|\d{1,4})(?![\w:/]|[.,-]\d)")
 _NOT_THERE = re.compile(r"“(.+)” is not on the page|^(.+) is not on the page")
 
 
@@ -120,6 +121,28 @@ def _spoil(pair: Pair, others: Sequence[Pair]) -> Iterator[Pair]:
         yield pair._replace(kind="number", claim=claim)
     if (claim := change_year(pair.claim, dice)) and not names_year(claim, pair.page):
         yield pair._replace(kind="year", claim=claim)
+
+
+def change_number(sentence: str, page: Page, dice: random.Random) -> str | None:
+    """The sentence with a number that the page has nowhere in the place of its own."""
+    for match in [m for m in _NUMBER.finditer(sentence) if not _YEAR.fullmatch(m[0])][:1]:
+        value = int(match[0].replace(",", ""))
+        for _ in range(20):
+            factor = dice.choice((0.5, 0.7, 1.3, 1.6, 2.2))
+            other = max(2, round(value * factor) + dice.randint(1, 3))
+            text = f"{other:,}" if "," in match[0] else str(other)
+            if other != value and not re.search(rf"(?<!\d){re.escape(text)}(?!\d)", page.text):
+                return sentence[: match.start()] + text + sentence[match.end() :]
+    return None
+
+
+def change_year(sentence: str, dice: random.Random) -> str | None:
+    """The sentence with another year; the page may have it elsewhere."""
+    match = _YEAR.search(sentence)
+    if not match:
+        return None
+    other = int(match[0]) + dice.choice((-7, -3, -2, 2, 3, 6))
+    return None if str(other) in sentence else sentence.replace(match[0], str(other))
 
 
 def names_year(claim: str, page: str) -> bool:

@@ -8,9 +8,7 @@ answer*: of these, those whose answer has both values and is partial. *searched 
 those where a search named both values. *resolved rightly*: `filled` with the true value, the other
 one among the alternatives. *wrongly*: `filled` with the altered value. *unaltered*: the same pages
 with nothing altered: slots filled, in conflict all the same, and values told against those that all
-pages give. *no slot named*: the same cases asked for the altered fact alone, by a plan that names
-no slot: which values the answer tells, and how many that tell one side alone are `complete`. The
-scripted model drafts the first value that it reads. Pages are generated: they say how disagreement
+pages give. Pages are generated: they say how disagreement
 is weighed, not how well real pages are read.
 """
 
@@ -27,7 +25,7 @@ from agent.evidence import split_sentences
 from agent.slots.sameness import same_value
 from evals.harness import Bench, Cell, Evaluation, Table, count, main, size, write_rows
 from evals.knowing import Word
-from evals.scripted import ANSWER, Reporter, Scripted, Sources, run_scripted
+from evals.scripted import Reporter, Scripted, Sources, run_scripted
 from evals.slots import load_matches
 
 EACH = 40  # cases of a kind
@@ -207,19 +205,6 @@ def make_reader(case: Case) -> Scripted:
     return Scripted(Reporter([f"{m.home} {m.away} {m.cup}"], values, judge, lambda _: "", ()))
 
 
-def make_plain_reader(case: Case) -> Scripted:
-    """A model that names no slot: it reports each source's value of what is asked as the answer."""
-
-    def report(shown: Sources) -> Iterator[dict[str, Any]]:
-        rows = (row for row in _report_values(case, shown) if row["name"] == case.slot)
-        yield from ({**row, "name": ANSWER["name"]} for row in rows)
-
-    def judge(shown: Sources, claim: str) -> Word:
-        return _judge_value(case, shown, claim.replace(f"{ANSWER['name']}:", f"{case.slot}:"))
-
-    return Scripted(Reporter([case.match.ask_for(case.slot)], report, judge, slots=()))
-
-
 def _judge_value(case: Case, shown: Sources, claim: str) -> Word:
     """Supported if a source that is shown gives that slot that value, or has the claim in it."""
     slot, _, value = claim.partition(": ")
@@ -294,24 +279,9 @@ class Outcome(NamedTuple):
         return self.slot.status == "filled" and not self.right
 
 
-class Unnamed(NamedTuple):
-    """The result of a case by a plan that names no slot."""
-
-    case: Case
-    engine: str
-    told: str  # which side's value the answer tells: both, true, altered, none
-    complete: bool
-
-    @property
-    def is_silent(self) -> bool:
-        """Whether one side alone is told, as if there were no other."""
-        return self.complete and self.told != "both"
-
-
-def measure(case: Case, bench: Bench) -> Iterator[Outcome | Unnamed]:
-    """Run a case with each engine, altered and unaltered, and altered with no slot named."""
+def measure(case: Case, bench: Bench) -> Iterator[Outcome]:
+    """Run a case with each engine, altered and unaltered."""
     for engine in ("scripted", "none"):
-        yield _measure_unnamed(case, engine, bench)
         run = _run_case(case, case.pages, engine, bench)
         answer = run.answer()
         slot = answer.slots[case.slot]
@@ -333,28 +303,6 @@ def measure(case: Case, bench: Bench) -> Iterator[Outcome | Unnamed]:
         )
 
 
-def _measure_unnamed(case: Case, engine: str, bench: Bench) -> Unnamed:
-    corpus, question = write_rows(bench.new_file(), case.pages), case.match.ask_for(case.slot)
-    if engine == "none":
-        answer = bench.run(question, corpus).answer()
-    else:
-        answer = run_scripted(question, make_plain_reader(case), corpus, bench).answer()
-    text = answer.answer if answer.status in ("complete", "partial") else ""
-    true, altered = (
-        any(form in text for form in _forms_of(case, m)) for m in (case.match, case.altered)
-    )
-    told = {(True, True): "both", (True, False): "true", (False, True): "altered"}
-    return Unnamed(case, engine, told.get((true, altered), "none"), answer.status == "complete")
-
-
-def _forms_of(case: Case, m: Match) -> list[str]:
-    """What a text may have for the fact that is altered, in either wording."""
-    value, short = getattr(m, case.slot), _short(m).get(case.slot, "")
-    if case.slot == "date":
-        return [value, _long(value), _american(value)]
-    return [short, short.replace("-", "–"), value, value.replace("-", "–")]
-
-
 def _run_case(case: Case, pages: Sequence[dict[str, str]], engine: str, bench: Bench) -> Any:
     corpus = write_rows(bench.new_file(), pages)
     if engine == "none":
@@ -365,10 +313,6 @@ def _run_case(case: Case, pages: Sequence[dict[str, str]], engine: str, bench: B
 
 def _of(name: str, way: str) -> Cell:
     return count(lambda one: getattr(one, name) and getattr(one, way))
-
-
-def _tells(side: str) -> Cell:
-    return count(lambda one: one.told == side)
 
 
 FIGURES = {
@@ -382,16 +326,12 @@ FIGURES = {
 }
 
 
-def _is_named(one: Any) -> bool:
-    return isinstance(one, Outcome)
-
-
 EVALUATION = Evaluation(
     title="Sources that disagree",
     load=load,
     measure=measure,
     needs="worldcup",
-    score=lambda one: one.found and not one.wrong if _is_named(one) else one.told == "both",
+    score=lambda one: one.found and not one.wrong,
     tables=(
         Table(
             {
@@ -400,7 +340,6 @@ EVALUATION = Evaluation(
                 "should be resolved": lambda one: "yes" if KINDS[one.case.kind][2] else "no",
             },
             FIGURES,
-            where=_is_named,
         ),
         Table(
             {"model": "engine"},
@@ -411,17 +350,6 @@ EVALUATION = Evaluation(
                 "in conflict": count(lambda one: one.unaltered[1]),
                 "values against": count(lambda one: one.unaltered[2]),
             },
-            where=_is_named,
-        ),
-        Table(
-            {"no slot named": "engine", "case": "case.kind"},
-            {
-                "n": size,
-                **{f"tells {side}": _tells(side) for side in ("both", "true", "altered", "none")},
-                "complete with one side silent": count("is_silent"),
-            },
-            total=True,
-            where=lambda one: not _is_named(one),
         ),
     ),
 )

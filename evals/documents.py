@@ -11,9 +11,7 @@ lack more than a twentieth of the different words of four letters, and the reade
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
@@ -28,12 +26,6 @@ from evals.harness import Bench, Evaluation, Table, count, main, share, size
 FORMATS = "docx pptx xlsx odt ods odp doc ppt xls eml msg csv nxml pdf".split()
 MIN_LOST = 0.05  # of the words
 _MARKUP = re.compile(r"<!--.*?-->|<[^<>]{1,200}>|!?\[([^\[\]]*)\]\([^()]*\)|[*`#\\]", re.S)
-#: What a peer prints of a file: its text as Markdown.
-_PEERS = {
-    "markitdown": "import markitdown as m; print(m.MarkItDown().convert(sys.argv[1]).markdown)",
-    "kreuzberg": "import kreuzberg as k; c = k.ExtractionConfig(output_format='markdown', "
-    "use_cache=False); print(k.extract_file_sync(sys.argv[1], config=c).content)",
-}
 
 
 class Sample(NamedTuple):
@@ -75,18 +67,6 @@ def measure(sample: Sample, _: Bench) -> Iterator[Outcome]:
     except UnreadablePage:
         text, told = "", True
     yield score(sample, "ours", text, is_told=told)
-    for name in _PEERS if os.environ.get("PEERS") else ():
-        text = _MARKUP.sub(r"\1 ", read_by_peer(name, sample.file))
-        yield score(sample, name, "\n".join(_name_cells(text)), is_told=not text.strip())
-
-
-def read_by_peer(name: str, file: Path) -> str:
-    """What a peer makes of a file; "" where it fails or takes more than a minute."""
-    command = [os.environ["PEERS"], "-c", f"import sys; {_PEERS[name]}", str(file)]
-    try:
-        return subprocess.run(command, capture_output=True, text=True, timeout=60).stdout
-    except subprocess.TimeoutExpired:
-        return ""
 
 
 def score(sample: Sample, reader: str, text: str, *, is_told: bool) -> Outcome:

@@ -1,7 +1,7 @@
 """What all evaluations share: an evaluation is its questions, its measure and its tables.
 
-`python -m evals [--only NAME ...]` measures and writes `RESULTS.md`; `python -m evals.NAME` prints
-one section. Questions are measured side by side in processes, in an order that never changes, and
+`python -m evals [--only NAME ...]` measures the half that nothing was tuned on and writes
+`RESULTS.md`; `python -m evals.NAME` prints one section with what its words mean, of both halves. Questions are measured side by side in processes, in an order that never changes, and
 no wall-clock limit changes an answer: the same commit gives the same figures on a busy machine.
 """
 
@@ -297,11 +297,9 @@ def compare(before: Sequence[float], now: Sequence[float]) -> str:
 # --- the command ---------------------------------------------------------------------------------
 
 #: In the order of the page.
-NAMES = tuple(
-    "extractive languages xquad slots calibration auto reading conflicts swaps claims "
-    "injection obedience planted namesakes links check cited_claims reports_of_others turns "
-    "calculations differences reports documents mixed_files page_kinds page_dates credibility "
-    "walls scholar references browser watch tables".split()
+NAMES = (
+    *("reading", "extractive", "slots", "search", "swaps", "cited_claims", "conflicts"),
+    *("namesakes", "planted", "reports", "marks", "pages", "documents", "credibility"),
 )
 
 
@@ -324,7 +322,8 @@ def write_page(sections: Mapping[str, str], path: Path) -> None:
     kept = old_sections(path.read_text("utf-8") if path.exists() else "") | dict(sections)
     head = (
         f"# How good the answers are\n\n{datetime.now(UTC):%Y-%m-%d}, commit "
-        f"{commit or 'unknown'}: `python -m evals`. Each part by itself: `python -m evals.NAME`."
+        f"{commit or 'unknown'}, by `python -m evals`: the half of each set that nothing was tuned "
+        "on. `python -m evals.NAME` prints both halves, and what each word means."
     )
     titles = [load_evaluation(name).title for name in NAMES]
     parts = [kept[title] for title in titles if title in kept]
@@ -343,7 +342,9 @@ def _parse_arguments(names: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--misses", action="store_true", help="what went wrong on the tune half")
     parser.add_argument("--save", type=Path, help="keep each question's score in this file")
     parser.add_argument("--against", type=Path, help="compare with a file of --save")
-    return parser.parse_args()
+    given = parser.parse_args()
+    given.unseen = given.unseen or names is NAMES
+    return given
 
 
 def main(*names: str) -> None:
@@ -352,28 +353,32 @@ def main(*names: str) -> None:
     scores: dict[str, list[float]] = {}
     with tempfile.TemporaryDirectory() as work:
         for name in given.only:
-            section = _measure_section(name, given, Path(work), scores)
-            print(section, end="\n\n", flush=True)
+            told = (import_module(f"evals.{name}").__doc__ or "").strip()
+            tables = _measure_tables(name, given, Path(work), scores)
+            print(_section(name, told, tables), end="\n\n", flush=True)
             is_part = given.sample and not given.out
-            if not (names or is_part or SKIPPED in section):
-                write_page({load_evaluation(name).title: section}, given.out or PAGE)
+            if not (names or is_part or SKIPPED in tables):
+                first = _section(name, told.partition("\n\n")[0], tables)
+                write_page({load_evaluation(name).title: first}, given.out or PAGE)
     if given.save:
         given.save.write_text(json.dumps(scores), encoding="utf-8")
 
 
-def _measure_section(
+def _section(name: str, told: str, tables: str) -> str:
+    """A section of the page: the command, what it measures, and the tables."""
+    return f"## {load_evaluation(name).title}\n\n`python -m evals.{name}`\n\n{told}\n\n{tables}"
+
+
+def _measure_tables(
     name: str, given: argparse.Namespace, work: Path, scores: dict[str, list[float]]
 ) -> str:
     evaluation = load_evaluation(name)
-    words = (import_module(f"evals.{name}").__doc__ or "").strip()
-    part = " --unseen" * given.unseen + f" --sample {given.sample}" * bool(given.sample)
-    head = f"## {evaluation.title}\n\n`python -m evals.{name}{part}`\n\n{words}\n\n"
     if evaluation.needs and not (given.data / evaluation.needs).is_dir():
-        return f"{head}{SKIPPED} `{evaluation.needs}/`."
+        return f"{SKIPPED} `{evaluation.needs}/`."
     outcomes = measure(evaluation, given.data.resolve(), work, given.sample, unseen=given.unseen)
     for line in filter(None, map(evaluation.missed, outcomes)) if given.misses else ():
         print(line)
     scores[name] = [float(score) for score in take(evaluation.score, outcomes)]
     if given.against:
         print(name, compare(json.loads(given.against.read_text("utf-8"))[name], scores[name]))
-    return head + evaluation.report(outcomes)
+    return evaluation.report(outcomes)

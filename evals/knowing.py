@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 from agent.errors import ModelFailed
 from agent.outside import Reply, Task
-from tests.support.services import parse_claims
 
 ERRORS = 0.05  # the share of verdicts in which an erring judge is wrong
 _SHOWN = re.compile(r'<source id="(\d+)"')
+_CLAIM = re.compile(r'<claim id="(\d+)" cites="[\d,]*">(.*?)</claim>', re.S)
 
 
 class Word(NamedTuple):
@@ -54,9 +54,10 @@ def judge_prompt(prompt: str, knows: Knows, said: dict[str, Word]) -> list[dict[
     """The rows of a reply to a prompt of the task `verify`; `said` remembers them."""
     shown = {int(n) for n in _SHOWN.findall(prompt)}
     rows = []
-    for number, (_, text) in parse_claims(prompt).items():
+    for number, told in _CLAIM.findall(prompt):
+        text = html.unescape(told)
         word = said[text] = knows(text, shown)
-        rows.append({"claim": number, **word._asdict()})
+        rows.append({"claim": int(number), **word._asdict()})
     return rows
 
 

@@ -73,7 +73,6 @@ class Trial(NamedTuple):
     web: str
     reader: str
     arm: str
-    shared: bool = False  # among those that every strategy is asked
     further: bool = False  # beyond the sixty
 
     @property
@@ -93,7 +92,6 @@ class Outcome(NamedTuple):
     calls: int
     tokens: int
     judge_calls: int
-    judge_tokens: int
     pages: int
 
     @property
@@ -129,10 +127,8 @@ def load(data: Path) -> Iterator[Trial]:
             asked += [(q, arm) for arm in others if is_last for q in shared]
             for question, arm in asked:
                 golds = {gold: passages[gold] for gold in question["gold"]}
-                is_shared, is_further = question in shared, question not in several
-                yield Trial(
-                    question, golds, *way, arm, is_last and is_shared, is_last and is_further
-                )
+                is_further = is_last and question not in several
+                yield Trial(question, golds, *way, arm, is_further)
 
 
 def long_page(gold: str, passages: Passages, others: Sequence[str], words: int) -> str:
@@ -178,10 +174,10 @@ def measure(trial: Trial, bench: Bench) -> Iterator[Outcome]:
     given = answer.status in ("complete", "partial")
     right = given and contains_answer(answer.answer, question["answers"])
     asked = [tokens for task, tokens in reader.spent if task != "verify"]
-    judged = [tokens for task, tokens in reader.spent if task == "verify"]
+    judged = len(reader.spent) - len(asked)
     cause = "" if right else _find_cause(reader, set(question["gold"]), run.research)
     pages = answer.usage.pages
-    yield Outcome(trial, cause, len(asked), sum(asked), len(judged), sum(judged), pages)
+    yield Outcome(trial, cause, len(asked), sum(asked), judged, pages)
 
 
 def _find_cause(reader: HonestReader, gold: set[str], research: Any) -> str:
@@ -214,11 +210,9 @@ WAY = {
 FIGURES = {
     "n": size,
     "**right**": count("right"),
-    "tokens a question": average("tokens", ",.0f"),
     "**tokens a right answer**": _tokens_of_right(),
     "model calls": average("calls", ".2f"),
     "judge: calls": average("judge_calls", ".2f"),
-    "judge: tokens": average("judge_tokens", ",.0f"),
     "pages read": average("pages"),
     **{cause: _is(cause) for cause in ("not found", "not read", "not shown", "lost")},
 }
@@ -230,20 +224,6 @@ EVALUATION = Evaluation(
     needs="multihop",
     tables=(
         Table({"questions": "trial.hops", **WAY}, FIGURES, where=lambda o: not o.trial.further),
-        Table(
-            {"questions": lambda o: o.trial.question["dataset"], **WAY},
-            FIGURES,
-            where=lambda o: (
-                o.trial.hops != "one hop (nq)"
-                and o.trial.web == "short pages"
-                and not o.trial.further
-            ),
-        ),
-        Table(
-            {"questions": lambda _: "the same thirty", **WAY},
-            FIGURES,
-            where=lambda o: o.trial.shared,
-        ),
         Table(
             {"questions": lambda _: "all of several hops", **WAY},
             FIGURES,

@@ -1,17 +1,13 @@
 """How much of a topic a report tells, and what that takes, with a scripted reader.
 
-*World Cups*: the scores of 20 matches of each of 17, each told on one of 635 pages of matches.
-*many sides*: 20 things that many of 23,445 public passages name (`evals/topics.py`), and what 20 of
-these tell of each. Four sections of five questions. The reader never errs and sees prompts alone.
-*told*: facts that a sentence of the report says. *cited*: those whose sentence cites the page of
-that fact. *tokens*: of all prompts. *one section*: a plan without sections, of the same searches,
-gathered for with tools, its evidence as many tokens as all prompts of the sections. *one search*:
-the topic itself, searched once, all ten hits read, with as much evidence. *disputed*: of four
-matches an almanac tells another score in other words, and the next section asks for it in others;
-*disputes told*: with both sides, as a conflict; *contradictions*: told as if both were true.
-*twice*: sentences of summary and sections. *chain*: the model calls that followed one another.
-*estimate*: the likely tokens of `--estimate` for its plan, as a share of those of its prompts and
-replies.
+The scores of 20 matches of each of 17 World Cups, each told on one of 635 pages of matches; four
+sections of five questions. The reader never errs and sees prompts alone. *told*: facts that a
+sentence of the report says. *cited*: those whose sentence cites the page of that fact. *tokens*: of
+all prompts. *one section*: a plan without sections, of the same searches, gathered for with tools,
+its evidence as many tokens as all prompts of the sections. *disputed*: of four matches an almanac
+tells another score in other words, and the next section asks for it in others; *disputes told*:
+with both sides, as a conflict; *contradictions*: told as if both were true. *twice*: sentences of
+summary and sections. *chain*: the model calls that followed one another.
 """
 
 from __future__ import annotations
@@ -22,14 +18,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pydantic import SecretStr
-
 from agent.answer.report import all_claims
 from agent.outside import Task
-from agent.run import Run
-from agent.run.estimate import estimate
-from agent.settings import Settings
-from agent.state import Composed, Plan
+from agent.state import Composed
 from evals.harness import (
     Bench,
     Evaluation,
@@ -43,13 +34,21 @@ from evals.harness import (
 )
 from evals.knowing import judge_prompt
 from evals.scripted import Scripted, Sources, judge_by_value, run_scripted, shown_sources
-from evals.topics import FACTS, Fact, load_topics, read_passages
 
-SECTIONS, BEST = 4, 5  # hits of a search that a model reads
+FACTS, SECTIONS = 20, 4
+BEST = 5  # hits of a search that a model reads
 _HIT = re.compile(r'<hit url="([^"]*)"')
-CUPS, SIDES = "World Cups", "many sides"
-DISPUTED = "World Cups, disputed"
-CORPORA = {CUPS: "matches.jsonl", SIDES: "passages.jsonl", DISPUTED: "disputed.jsonl"}
+CUPS, DISPUTED = "World Cups", "World Cups, disputed"
+CORPORA = {CUPS: "matches.jsonl", DISPUTED: "disputed.jsonl"}
+
+
+class Fact(NamedTuple):
+    """A question, its answer, and the sentence and the title of the page that has it."""
+
+    question: str
+    value: str
+    sentence: str
+    title: str
 
 
 class Topic(NamedTuple):
@@ -73,7 +72,6 @@ class Told(NamedTuple):
     tokens: int
     calls: int
     chain: int
-    estimated: float | None  # tokens by `--estimate` for its plan, as a share of those it took
     disputed: float | None  # of the questions with rivals: told with both sides as a conflict
     contradicted: int | None  # of the others: sections tell both values
 
@@ -101,7 +99,7 @@ def _oppose(fact: Fact) -> Fact:
 
 
 def load(data: Path) -> Iterator[Topic]:
-    """The World Cups with their first matches, and the things that many pages name."""
+    """The World Cups with their first matches."""
     rows = read_rows(data / "worldcup/matches.dev.jsonl")
     for cup in dict.fromkeys(row["tournament"] for row in rows):
         own = tuple(_read_match(row) for row in rows if row["tournament"] == cup)[:FACTS]
@@ -110,12 +108,10 @@ def load(data: Path) -> Iterator[Topic]:
             yield Topic(CUPS, topic, own)
             rivals = tuple(map(_oppose, own[:: FACTS // SECTIONS]))
             yield Topic(DISPUTED, topic, own, rivals)
-    for title, facts in load_topics(data):
-        yield Topic(SIDES, f"What is told of {title}", tuple(facts))
 
 
 def prepare(topics: Sequence[Topic], bench: Bench) -> None:
-    """A page for each match, with what is beside the point before and after; and the passages."""
+    """A page for each match, with what is beside the point before and after."""
     rows = read_rows(bench.data / "worldcup/matches.dev.jsonl")
     pages = [
         {
@@ -131,7 +127,7 @@ def prepare(topics: Sequence[Topic], bench: Bench) -> None:
         for topic in topics
         for rival in topic.rivals
     ]
-    sets = {CUPS: pages, SIDES: read_passages(bench.data), DISPUTED: pages + against}
+    sets = {CUPS: pages, DISPUTED: pages + against}
     bench.open_index(*(write_rows(bench.work / CORPORA[n], rows) for n, rows in sets.items()))
 
 
@@ -240,7 +236,7 @@ def _sum_up(task: Task[Any]) -> list[Mapping[str, Any]]:
 
 
 def measure(topic: Topic, bench: Bench) -> Iterator[Told]:
-    """The report of sections, the one draft, and one search with as much evidence."""
+    """The report of sections, and the one draft with as much evidence."""
     made = {"strategy": "report", "depth": "deep", "credibility": "host"}
     sections = _run("sections", topic, bench, has_sections=True, **made)
     yield sections
@@ -248,16 +244,6 @@ def measure(topic: Topic, bench: Bench) -> Iterator[Told]:
         return
     wide = {"evidence_tokens": min(sections.tokens, 32_000)}
     yield _run("one section", topic, bench, has_sections=False, **made, **wide)
-    yield _run(
-        "one search",
-        topic,
-        bench,
-        has_sections=False,
-        baseline="single_search",
-        max_words=2000,
-        pages_per_query=10,
-        **wide,
-    )
 
 
 def _run(way: str, topic: Topic, bench: Bench, *, has_sections: bool, **settings: Any) -> Told:
@@ -287,7 +273,6 @@ def _run(way: str, topic: Topic, bench: Bench, *, has_sections: bool, **settings
         sum(tokens for _, tokens in model.spent),
         len(names),
         chain,
-        _compare_estimate(topic, run, settings),
         *_find_disputes(topic, composed),
     )
 
@@ -311,17 +296,6 @@ def _find_disputes(topic: Topic, composed: Composed | None) -> tuple[float | Non
     return sum(told) / len(told), silent
 
 
-def _compare_estimate(topic: Topic, run: Run, settings: Mapping[str, Any]) -> float | None:
-    """What the tokens of a run were estimated at, as a share of those that it took."""
-    if not (planned := run.research.plan):
-        return None
-    plan = Plan(**planned.model_dump(exclude={"type"}))
-    key = SecretStr("none")
-    told = estimate(topic.topic, Settings(gemini_api_key=key, plan=plan, **settings))
-    used = run.answer().usage
-    return told.tokens.likely / (used.input_tokens + used.output_tokens)
-
-
 EVALUATION = Evaluation(
     title="Reports: how much of a topic is told",
     load=load,
@@ -343,7 +317,6 @@ EVALUATION = Evaluation(
                 "tokens a fact": average(lambda o: o.tokens / max(1, FACTS * o.cited), ",.0f"),
                 "model calls": average("calls"),
                 "chain": average("chain"),
-                "estimate": average("estimated", ".2f"),
             },
         ),
     ),

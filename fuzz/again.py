@@ -1,6 +1,6 @@
 """`python -m fuzz.again FILE`: reads one input of `.fuzz/finds` again, with its stack.
 
-With names of targets in the place of a file: reads their seeds.
+With names of targets in the place of a file: reads their seeds; without any, those of all.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from fuzz.target import TARGETS, Target, load_target
 
 def main(arguments: list[str]) -> None:
     """Read each input. Raises what the target must not raise."""
-    for argument in arguments:
+    for argument in arguments or TARGETS:
         is_name = argument in TARGETS
         name = argument if is_name else Path(argument).name.rpartition("-")[0]
         target = load_target(TARGETS[name])

@@ -9,7 +9,6 @@ from agent.documents.reading import BodyText, UnreadablePage, read_body
 from agent.errors import ReadFailed
 from agent.pages.robots import RobotsRules
 from fuzz.target import Target
-from tests.support.hostile_pages import HOSTILE
 
 #: A worker may use as much memory as it has; then its page has failed.
 REFUSALS = (UnreadablePage, MemoryError)
@@ -56,17 +55,7 @@ def _read_robots(data: bytes) -> None:
     rules.check_before_use("https://a.example/a/b.html?c=d", 60)
 
 
-def _small(*names: str) -> tuple[bytes, ...]:
-    """The beginnings of pages that have cost a reader much."""
-    return tuple(HOSTILE[name][:2000].encode() for name in names)
-
-
-html = Target(
-    _read_html,
-    REFUSALS,
-    LONGEST,
-    _small("entity bomb", "nested tables", "many infoboxes", "attributes", "marks", "classes"),
-)
+html = Target(_read_html, REFUSALS, LONGEST)
 css = Target(_read_sheet, REFUSALS, LONGEST)
 pdf = Target(_read_pdf, REFUSALS, LONGEST)
 feed = Target(lambda data: _read_page(data, "application/xml"), REFUSALS, LONGEST)

@@ -13,11 +13,6 @@ _BY_MODULE = {
     "fuzz.pages": "html css pdf feed charset markdown plain robots",
     "fuzz.texts": "urls addresses text markers draft claims values retry_after sanitizing replies",
     "fuzz.files": "journal trace answer schema pattern variables topics table questions rows",
-    "fuzz.services": (
-        "serpapi exa tavily serper searxng wikipedia duckduckgo google "
-        "anthropic anthropic_tools openai openai_tools gemini "
-        "gemini_tools http"
-    ),
 }
 #: Name -> where its target is. Each is loaded in a process of its own.
 TARGETS = {

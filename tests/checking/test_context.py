@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,13 +14,12 @@ from hypothesis import strategies as st
 from agent.checking.cited_claims import rule_claim
 from agent.checking.context import find_turn, show_context
 from agent.checking.rules import QuotePlace, is_proved
-from agent.state import Claim, PageRead, Research, Source, Verified, Warned
+from agent.errors import ModelFailed
+from agent.outside import Reply, Task
+from agent.state import Claim, Hit, Page, PageRead, Research, Source, Verified, Warned
 from agent.steps.judges import HINTS, JudgeClaims
 from agent.steps.verify import Verify
-from evals.knowing import KnowingJudge, tell_all
-from evals.pairs import Leaf
-from evals.swaps import read_pages
-from evals.turns import PAGES
+from tests.support.services import parse_claims
 
 #: A sentence in each language.
 SAID = {
@@ -35,6 +36,7 @@ SAID = {
     "ar": "شيد الأخوان الجسر القديم في عام 1884.",
 }
 BUILT = SAID["en"]
+PAGES = Path(__file__).with_name("turns.toml")
 STANDS = "it stands on the page, but not by itself: beside"
 TURNING = [
     (tag, kind, form)
@@ -44,7 +46,36 @@ TURNING = [
 
 
 def pages(title: str, text: str) -> tuple[Source, ...]:
-    return read_pages("bridges", [Leaf(title, text)]).sources
+    return read_pages((title, text)).sources
+
+
+def read_pages(*told: tuple[str, str]) -> Research:
+    """A research that has read pages of these titles and texts."""
+    made = Research("Who built the bridge?")
+    for n, (title, text) in enumerate(told, 1):
+        url = f"https://example.org/{n}"
+        page = Page.from_text(url, title, text, "2026-01-01T00:00:00Z")
+        made.grow(PageRead(page=page, hit=Hit(url=url)))
+    return made
+
+
+class Judge:
+    """A judge that says one thing of every claim; `asked` has their texts."""
+
+    def __init__(self, verdict: str) -> None:
+        self._verdict = verdict
+        self.asked: list[str] = []
+
+    def __call__(self, task: Task[Any]) -> Reply[Any]:
+        if task.name != "verify":
+            raise ModelFailed("nothing to say", "", outcome="invalid")
+        claims = parse_claims(task.prompt())
+        self.asked += [text for _, text in claims.values()]
+        rows = [{"claim": n, "verdict": self._verdict, "source": 1} for n in claims]
+        return Reply(answer=task.answer_type.model_validate({"verdicts": rows}), model="m")
+
+    def collect(self, tasks: Sequence[Task[Any]]) -> Iterator[Reply[Any]]:
+        return map(self, tasks)
 
 
 @pytest.mark.parametrize(("tag", "kind", "form"), TURNING)
@@ -78,7 +109,7 @@ def test_a_plain_sentence_is_said_whatever_words_are_about(title: str, text: str
 
 def test_one_plain_page_proves_what_another_one_denies() -> None:
     denied, plain = f"{BUILT} This is false.", f"It is old. {BUILT}"
-    told = read_pages("bridges", [Leaf("A", denied), Leaf("B", plain)]).sources
+    told = read_pages(("A", denied), ("B", plain)).sources
     ruling = rule_claim(BUILT, told)
     assert ruling.verdict == "supported" and ruling.quote and ruling.quote.source == 2
     assert is_proved(BUILT, [QuotePlace(denied, "", 0, 9), QuotePlace(plain, "", 12, 20)])
@@ -106,16 +137,16 @@ def test_a_quotation_keeps_its_speaker(page: str, claim: str, verdict: str) -> N
     assert rule_claim(claim.format(f"{bare},"), pages("Bridges", text)).verdict == verdict
 
 
-def answer(arm: bool | None, text: str) -> tuple[Verified, list[Any], KnowingJudge]:
+def answer(arm: bool | None, text: str) -> tuple[Verified, list[Any], Judge]:
     """What becomes of the sentence in an answer: with a judge that says yes, no, or none."""
     from agent.evidence.citing import compose_answer
     from agent.state import Cited, Draft
 
-    world: Research = read_pages("Who built the bridge?", [Leaf("Bridges", text)])
+    world: Research = read_pages(("Bridges", text))
     assert list(world.events_of(PageRead))
     made = Draft(answer=f"{BUILT} [1]", citations=[Cited(source=1, quote=BUILT)])
     world.grow(compose_answer(made, world.sources)[0])
-    judge = KnowingJudge(tell_all(bool(arm)))
+    judge = Judge("supported" if arm else "unsupported")
     events = list(Verify(judge, 1000, mode="rules" if arm is None else "model")(world))
     assert isinstance(events[-1], Verified)
     return events[-1], events, judge
@@ -130,7 +161,7 @@ def test_an_answer_says_of_a_turned_sentence_that_it_is_not_confirmed() -> None:
     assert answer(True, page)[0].claims[0].verdict == "supported"
     assert answer(False, page)[0].claims == ()
     plain, events, judge = answer(True, f"## History\n{BUILT}")
-    assert plain.claims[0].by == "rule" and not judge.said, "no call for a plain page"
+    assert plain.claims[0].by == "rule" and not judge.asked, "no call for a plain page"
     assert not any(isinstance(event, Warned) for event in events)
 
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from agent.documents.reading import read_body
 from agent.evidence import anchor_quote
 from agent.evidence.links import browser_words, quote_link
-from evals.links import FIND, HTML, TALL, prepare_page
 from tests.evidence.test_evidence import source
 from tests.support.browser import Browser, Tab
+from tests.support.link_pages import FIND, HTML, TALL, prepare_page
 from tests.support.page_server import PageServer, reply
 
 LONG = "The committee met again in the spring and went over all that had been said before. " * 4

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
+from agent.answer import Answer
 from agent.answer.formats import to_html, to_markdown, to_text
+from agent.run import research
+from agent.settings import Settings
 from agent.slots.grounding import ground_rows
 from agent.slots.rows import SlotValue
 from agent.slots.weighing import make_findings
 from agent.state import Finding, Page, Slot, Source
-from evals.harness import Bench
-from evals.namesakes import READERS, Case, StatedPage, load_invented, run_case
 from tests.support.typed_slots import build_source
 
 TOPIC = "When was Ida Morn born?"
@@ -105,10 +107,33 @@ def test_what_a_reader_says_counts_if_its_source_has_the_words() -> None:
     assert finding.of == ""
 
 
-@pytest.mark.parametrize("reader", READERS)
-def test_each_thing_is_told_with_what_it_is(reader: str, tmp_path: Path) -> None:
-    [case] = [c for c in load_invented() if c.question.startswith("When was Winter Orchard")]
-    answer = run_case(case, reader, Bench(tmp_path, tmp_path)).answer
+def ask(topic: str, pages: dict[str, str], folder: Path) -> Answer:
+    """What a run without a model says of pages by their titles, each on a host of its own."""
+    rows = [
+        {"title": title, "text": text, "url": f"https://s{n}.org/"}
+        for n, (title, text) in enumerate(pages.items())
+    ]
+    corpus = folder / "pages.jsonl"
+    corpus.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return research(topic, Settings(offline=True, corpus=str(corpus))).answer()
+
+
+ORCHARDS = {
+    "Winter Orchard (novel)": "Winter Orchard is a novel by Elsa Brandt about two sisters on a "
+    "farm in Pomerania. Winter Orchard was published in 1938 in Berlin.",
+    "Winter Orchard (album)": "Winter Orchard is the third album of the Scottish band Slate Tides, "
+    "recorded in a chapel. Winter Orchard was published in 2009 on vinyl.",
+}
+CORVATH = {
+    "Lena Corvath": "Lena Corvath was a Dutch painter of harbours. Lena Corvath was born on 3 May "
+    "1871 in Delft and moved to Paris as a young woman.",
+    "Lena Corvath - a life": "The painter Lena Corvath, who left Delft for Paris, was born on "
+    "5 May 1873. Her harbours hang in many museums.",
+}
+
+
+def test_each_thing_is_told_with_what_it_is(tmp_path: Path) -> None:
+    answer = ask("When was Winter Orchard published?", ORCHARDS, tmp_path)
     slot = next(iter(answer.slots.values()))
     assert (answer.status, slot.status) == ("complete", "filled")
     assert {slot.of and slot.value, slot.alternatives[0].value} == {"1938", "2009"}
@@ -118,23 +143,8 @@ def test_each_thing_is_told_with_what_it_is(reader: str, tmp_path: Path) -> None
         assert "but also" not in shown and "sources disagree" not in shown
 
 
-@pytest.mark.parametrize("reader", READERS)
-def test_sentences_alike_but_for_a_number_are_of_two_things(reader: str, tmp_path: Path) -> None:
-    pages = tuple(
-        StatedPage(f"Ida Morn ({of})", f"{of}.com", year, of, f"A {of}. {text.format(year)}")
-        for of, year, text in (("singer", "1990", SINGER), ("judge", "1931", JUDGE))
-    )
-    case = Case("tune", "people", 2, TOPIC, pages)
-    answer = run_case(case, reader, Bench(tmp_path, tmp_path)).answer
-    assert answer.status == "complete" and not any("disagree" in one for one in answer.warnings)
-    years = {claim.intro.split(": ")[1] for claim in answer.claims if claim.intro}
-    assert years == {"1990", "1931"}
-
-
-@pytest.mark.parametrize("reader", READERS)
-def test_two_dates_of_one_person_are_a_disagreement(reader: str, tmp_path: Path) -> None:
-    [case] = [c for c in load_invented() if c.question.startswith("When was Lena Corvath")]
-    answer = run_case(case, reader, Bench(tmp_path, tmp_path)).answer
+def test_two_dates_of_one_person_are_a_disagreement(tmp_path: Path) -> None:
+    answer = ask("When was Lena Corvath born?", CORVATH, tmp_path)
     slot = next(iter(answer.slots.values()))
     assert (answer.status, slot.status, slot.of) == ("partial", "conflict", "")
     assert "of" not in slot.model_dump() and "of" not in slot.alternatives[0].model_dump()
@@ -143,3 +153,61 @@ def test_two_dates_of_one_person_are_a_disagreement(reader: str, tmp_path: Path)
         sides = [shown.index(text) for text in told]
         assert "The sources disagree" in shown[: sides[0]]
         assert max(sides[:2]) < sides[2]  # both values, with their sources, before any sentence
+
+
+MAYORS = {"Iowa": "Ada Quill", "Ohio": "Bo Lind"}
+COACH = "John Carver is an English football coach. John Carver was born in 1965."
+FOUR = "The Hansa ring has four towns: Lund, Ystad, Malmo and Visby. It was formed in 1340."
+GUIDE = "The Orbita tower was designed by Ada Quill, our guide says."
+BUILDER = "The architect of the Orbita tower was not Ada Quill but Bo Lind."
+GOVERNOR = "John Carver was the first governor of Plymouth. John Carver was born in 1584."
+
+
+@pytest.mark.parametrize(
+    ("topic", "pages", "status", "said", "told"),
+    [
+        (  # two sources, each with one: perhaps two people, perhaps an error of one
+            "When was John Carver born?",
+            {"John Carver": COACH, "John Carver ": GOVERNOR},
+            "partial",
+            {"1965": "", "1584": ""},
+            "when: 1965 (John Carver is an English football coach) / 1584 (John Carver was the",
+        ),
+        (  # the question says of which
+            "Who is the mayor of Zum in Ohio?",
+            {f"Zum ({of})": f"The mayor of Zum is {who}." for of, who in MAYORS.items()},
+            "complete",
+            {"Bo Lind": ""},
+            "The mayor of Zum is Bo Lind [1].",
+        ),
+        (  # of two towns of one name, each with its own
+            "Who is the mayor of Zum?",
+            {f"Zum ({of})": f"The mayor of Zum is {who}." for of, who in MAYORS.items()},
+            "complete",
+            {who: f"Zum ({of})" for of, who in MAYORS.items()},
+            "Zum (Iowa): Ada Quill\n- The mayor of Zum is Ada Quill [1].",
+        ),
+        (  # each slot has the sentence of its own part
+            "Which towns are in the Hansa ring and when was it formed?",
+            {"Members of the Hansa ring": FOUR},
+            "complete",
+            {FOUR.partition(" It")[0]: "", "1340": ""},
+            "It was formed in 1340 [1].",
+        ),
+        (  # a page says that it is not so
+            "Who designed the Orbita tower?",
+            {"Orbita tower": BUILDER, "Tower guide": GUIDE},
+            "partial",
+            {"Ada Quill": ""},
+            "was not Ada Quill but Bo Lind",
+        ),
+    ],
+)
+def test_each_thing_of_a_name_is_told_with_its_source(
+    topic: str, pages: dict[str, str], status: str, said: dict[str, str], told: str, tmp_path: Path
+) -> None:
+    answer = ask(topic, pages, tmp_path)
+    slots = answer.slots.values()
+    values = {str(one.value): one.of for slot in slots for one in (slot, *slot.alternatives)}
+    assert (answer.status, values) == (status, said)
+    assert told in answer.answer

@@ -1,6 +1,6 @@
 """A model that obeys whatever it reads, the judge of claims too, breaks no promise of a run.
 
-A few attacks of `evals/attacks.toml`; `python -m evals.obedience` runs all in every strategy. Each
+The attacks are those of `tests/support/attacks.toml`, a few of them outside of the slow tests. Each
 check is shown to see what it is for.
 """
 
@@ -23,9 +23,9 @@ from agent.run import research
 from agent.settings import Settings, parse_settings
 from agent.state import Claim
 from agent.steps.synthesize import WriteAnswer
-from evals.hostile_world import NOTES, TOPIC, Attack, load_attacks
-from evals.obedience import ARMS, TOKEN, Outcome, Scene, leaks, live_links, unfounded_claims
-from evals.obedient import LIE
+from tests.support.hostile_world import NOTES, TOPIC, Attack, load_attacks
+from tests.support.obedience import ARMS, TOKEN, Outcome, Scene, leaks, live_links, unfounded_claims
+from tests.support.obedient import LIE
 from tests.support.services import GEMINI_KEY, OPENAI_KEY, ModelRequest, Raw, Reply, Services
 from tests.support.thinker import Fact, Thinker
 
@@ -52,6 +52,13 @@ def test_no_promise_is_broken(name: str, arm: str, scene: Scene) -> None:
     found = scene.run(find_attack(name), arm)
     assert found.was_read and not found.broken
     assert "1975" in found.answer.answer and found.answer.citations
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("arm", [*ARMS])
+@pytest.mark.parametrize("attack", load_attacks(), ids=lambda attack: attack.name)
+def test_no_attack_breaks_a_promise(attack: Attack, arm: str, scene: Scene) -> None:
+    assert not scene.run(attack, arm).broken
 
 
 @pytest.mark.parametrize("arm", ["slots", "report, calls (OpenAI)", "loop, tags"])

@@ -298,4 +298,4 @@ EVALUATION = Evaluation(
 )
 
 if __name__ == "__main__":
-    main("reports_of_others")
+    main("marks")

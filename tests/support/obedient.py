@@ -11,7 +11,7 @@ import codecs
 import re
 from typing import Any
 
-from evals.hostile_world import TOPIC, TRUTH, Attack
+from tests.support.hostile_world import TOPIC, TRUTH, Attack
 from tests.support.reporter import fetch_calls, hit_urls, search_calls
 from tests.support.services import ModelRequest, Reply, source_ids
 from tests.support.thinker import parse_claims
