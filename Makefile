@@ -44,7 +44,7 @@ javascript: ## Style of the page's JavaScript, by Biome; skipped without node
 	fi
 
 bench: $(VENV)/dev ## Measure speed and memory into benchmarks/RESULTS.md
-	@$(PY) -m compileall -q agent benchmarks tests >&2
+	@$(PY) -m compileall -q agent benchmarks >&2
 	@$(PY) -m benchmarks $(ARGS)
 
 eval: $(VENV)/dev ## Measure the quality of answers into evals/RESULTS.md

@@ -1,8 +1,9 @@
 """What all evaluations share: an evaluation is its questions, its measure and its tables.
 
 `python -m evals [--only NAME ...]` measures the half that nothing was tuned on and writes
-`RESULTS.md`; `python -m evals.NAME` prints one section with what its words mean, of both halves. Questions are measured side by side in processes, in an order that never changes, and
-no wall-clock limit changes an answer: the same commit gives the same figures on a busy machine.
+`RESULTS.md`; `python -m evals.NAME` prints one section with what its words mean, of both halves.
+Questions are measured side by side in processes, in an order that never changes, and no wall-clock
+limit changes an answer: the same commit gives the same figures on a busy machine.
 """
 
 from __future__ import annotations

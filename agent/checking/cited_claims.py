@@ -12,8 +12,7 @@
    count.
 
 What a reason says of a page is true of all of it, not of the sentences that were shown. The
-thresholds were found with `python -m evals.check` and `python -m evals.cited_claims`, on the halves
-that are kept for tuning.
+thresholds were found with `python -m evals.cited_claims`, on the half that is kept for tuning.
 """
 
 from __future__ import annotations

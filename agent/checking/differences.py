@@ -3,8 +3,8 @@
 Where a claim is nearly a sentence of its page, the words that differ are shown: those that turn it
 (a negation, `all` for `some`, a hedge, a direction, a cause), other names and numbers, and other
 words that say something. Of every claim, the names that stand on no page that it cites are shown.
-The words that turn a sentence stand in `agent/evidence/languages`; the thresholds were found with
-`python -m evals.differences`, on the half that is kept for tuning.
+The words that turn a sentence stand in `agent/evidence/languages`; the thresholds were found
+on sentences with planted differences.
 """
 
 from __future__ import annotations

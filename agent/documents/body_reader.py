@@ -33,7 +33,7 @@ from agent.errors import ReadFailed
 from agent.state import Outcome
 from agent.state.sanitizing import sanitize_line
 
-#: Seconds for one page or file. The slowest honest ones measured take two: benchmarks/pages.py.
+#: Seconds for one page or file. The slowest honest ones measured take two.
 TIMEOUT = 10.0
 #: Seconds for a user's file, of which each part is ready within `TIMEOUT`: a scan of many pages.
 MAX_FILE_SECONDS = 120.0

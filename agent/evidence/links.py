@@ -1,7 +1,7 @@
 """Links that open a page at a quote: text fragments, chosen so that a browser finds them.
 
 The format is https://wicg.github.io/scroll-to-text-fragment/. What matters here was seen in
-Chromium (`python -m evals.links`). The named words must stand in one block, with no line break,
+Chromium. The named words must stand in one block, with no line break,
 footnote or inline block between them. They must begin and end at word borders. The first place
 that matches is opened. So a link names few words: the first of the quote, as many as make them
 unique on the page, and the last.
@@ -20,7 +20,7 @@ from agent.evidence import CJK_CHARACTER, Span, is_heading
 from agent.evidence.words import normalize
 
 #: The least number of words to name, if the quote has so many. Fewer are often found in a menu
-#: above the text, more run into footnotes. Found by `python -m evals.links`.
+#: above the text, more run into footnotes.
 FIRST, LAST = 4, 2
 MOST = 12  # words
 LETTERS = 5  # the least length of unique words: a shorter cell is found elsewhere on the page

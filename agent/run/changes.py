@@ -20,7 +20,7 @@ from agent.state.json_data import Json
 from agent.steps.generate_queries import STAND_IN
 
 #: Of the words of the shorter of two statements, besides their values: so many are common to two
-#: that say something of the same thing, and at least two. Set by hand; `python -m evals.watch`.
+#: that say something of the same thing, and at least two. Set by hand.
 LEAST_COMMON, LEAST_WORDS = 0.5, 2
 
 

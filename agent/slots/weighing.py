@@ -38,13 +38,12 @@ UNKNOWN_TOGETHER = 0.7
 ValueForm = Literal["row", "words", "sentence"]
 #: The share of unjudged values that were right, by form: the lower end of its 95 % interval, at
 #: most .95. Several witnesses that agree, and a title that names what is asked, told nothing apart.
-#: Source: the tune half of `python -m evals.calibration`, whose last table has these.
+#: Source: questions with known answers over real pages, the half for tuning.
 RIGHT: dict[ValueForm, float] = {"row": 0.95, "words": 0.66, "sentence": 0.51}
 #: How a judge's word multiplies the odds that a value is right. A model of 1.5 billion parameters
 #: called 46 of 55 true claims supported, and 34 of 65 that were not wholly true, one in a call.
-#: (Of these 30 and 30 are of `python -m evals.claims`.) A stronger one tells more; until it is
-#: measured, it counts the same. "partial" is taken as one of the 9 and 31 that it did not call
-#: supported: it hardly ever says the word itself.
+#: A stronger one tells more; until it is measured, it counts the same. "partial" is taken as one of
+#: the 9 and 31 that it did not call supported: it hardly ever says the word itself.
 JUDGED = {"supported": (46 / 55) / (34 / 65), "partial": (9 / 55) / (31 / 65)}
 MOST_FINDINGS = 400
 Said = Sequence[Statement]

@@ -3,8 +3,6 @@
 The rules are patterns of English and Chinese questions. A broad question gets `report`. A chain of
 relations, where the answer to one is what the next one asks about ("the director of the film that
 ..."), gets `loop`, and so does a comparison of facts. Everything else gets `slots`.
-
-How often the rules agree with the kinds of public question sets: `python -m evals.auto`.
 """
 
 from __future__ import annotations
@@ -64,7 +62,7 @@ _RELATION = re.compile(
     r"film|series|band|company|team)\b",
 )
 _CHINESE_RELATION = re.compile(r"的|所在|出生于|位于|由|创立|导演|写的")
-#: What only works of research answer. Chosen like the others: `python -m evals.auto`.
+#: What only works of research answer. Chosen like the others.
 _RESEARCH = re.compile(
     r"\b(?:meta-?analys[ei]s|systematic reviews?|peer.reviewed|preprints?|placebo|randomi[sz]ed|"
     r"in (?:mice|rats|vitro|vivo)|(?:clinical|controlled) (?:trials?|stud(?:y|ies))|cohort stud\w+|"
@@ -79,8 +77,7 @@ _RESEARCH = re.compile(
 )
 _CJK_CHARACTER = re.compile(f"[{CJK}]")
 #: The least number of relations that make a chain. A long question counts as one more relation.
-#: These three were chosen, like the patterns, on the half of the public sets kept for tuning: after
-#: a change run `python -m evals.auto`.
+#: These three were chosen, like the patterns, on the half of the public sets kept for tuning.
 MIN_RELATIONS = 2
 MIN_CHINESE_RELATIONS = 2
 LONG_QUESTION = 10  # content words

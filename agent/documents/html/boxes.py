@@ -13,7 +13,7 @@ from agent.documents.html.blocks import BLOCK_TAGS, Element, read_blocks
 from agent.documents.html.tables import name_columns
 
 #: Characters of text around the table of a box. A match box of Wikipedia has some 150, and
-#: paragraphs are longer. Found on data/worldcup; run benchmarks/pages.py after changing it.
+#: paragraphs are longer. Found on data/worldcup; run `python -m evals.slots` after changing it.
 MAX_SURROUNDING_CHARS = 400
 #: Characters in one cell. A longer cell holds prose, so its table is a layout table.
 MAX_CELL_CHARS = 1200

@@ -38,7 +38,7 @@ from agent.documents.html.tables import name_columns
 from agent.documents.html.walls import detect_wall
 
 #: Seconds of processor time for a page. The slowest honest one measured takes 1.3; run
-#: benchmarks/pages.py after changing it.
+#: test_extract.py after changing it.
 MAX_SECONDS = 4
 #: Characters that are parsed.
 MAX_CHARS = 2_000_000
@@ -48,7 +48,7 @@ MAX_CHARS = 2_000_000
 MAX_SHORT = 1000
 #: Elements, boxes aside, up to which the main text is extracted, at 30 microseconds each. Above it
 #: all words of the page are taken. The largest article measured has 1,600 and the largest
-#: Wikipedia page 8,000. Run benchmarks/pages.py and test_extract.py after changing it.
+#: Wikipedia page 8,000. Run `python -m evals.pages` and test_extract.py after changing it.
 MAX_ELEMENTS = 15_000
 #: Tags of a page, opening and closing. The largest Wikipedia page measured has 30,000.
 MAX_TAGS = 120_000

@@ -27,10 +27,10 @@ from agent.slots.sameness import same_value
 from agent.state import Slot
 
 #: Words of a question that a sentence and its title may leave out: one in so many. Found on the
-#: tune half; run `python -m evals.calibration` after a change.
+#: tune half; run `python -m evals.extractive` after a change.
 SPARE = 3
 TITLED = 0.66  # the share of what is asked in a title that makes its page one about it
-#: The share that may be left out in Chinese. Of 140 questions of `python -m evals.xquad` .45 told 3
+#: The share that may be left out in Chinese. Of 140 questions of XQuAD .45 told 3
 #: answers as `complete` without their page, .35 none.
 CHINESE = 0.35
 LONGEST = 240  # characters of a sentence that stands as a value itself
