@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.answer import Answer, Usage, to_json
-from agent.errors import AgentError, UsageError
 from agent.cli.evaluate import command
+from agent.cli.shell import fail_as_json
+from agent.errors import AgentError, UsageError
 from agent.evaluate.figures import ABSTENTION, summarize_answers
 from agent.evaluate.questions import EvaluationQuestion, load_questions
-from agent.cli.shell import fail_as_json
 from agent.state import Claim
 from agent.state.json_data import Json
 from tests.support.services import Raw, Services
