@@ -52,6 +52,7 @@ from agent.state import (
     Frozen,
     Halted,
     Hit,
+    Page,
     PageRead,
     Quote,
     Recalled,
@@ -116,7 +117,7 @@ def build_answer(
     )
     # no path of this machine; what pages say stays: quotes are theirs letter by letter
     answer = _change_texts(answer, addresses.shorten_text, {"warnings", "attempts", "error"})
-    return _number_sources(_strip_controls(answer), research)
+    return _number_sources(clean_answer(answer), research)
 
 
 def _change_texts(
@@ -146,10 +147,10 @@ def _number_sources(answer: Answer, research: Research) -> Answer:
 
 def build_error_answer(topic: str, error: AgentError) -> Answer:
     """The answer object of a run that could not begin."""
-    return _strip_controls(Answer(topic=topic, status="error", error=_to_error(error)))
+    return clean_answer(Answer(topic=topic, status="error", error=_to_error(error)))
 
 
-def _strip_controls(answer: Answer) -> Answer:
+def clean_answer(answer: Answer) -> Answer:
     """An answer without characters that command a terminal.
 
     Pages and replies lose them when they come. A journal that somebody else made may hold them.
@@ -201,30 +202,36 @@ def _build_citation(
     quote: Quote, research: Research, run: RunInfo, addresses: CorpusAddresses
 ) -> Citation:
     source = research.sources[quote.source - 1]
-    page = source.page
-    url = addresses.shorten_url(page.url)
     return Citation(
         id=quote.source,
-        title=page.title,
-        url=url,
-        quote=quote.text,
-        start=quote.start,
-        end=quote.end,
-        place=find_place(page.text, page.places, quote.start),
         match=quote.match,
-        link=quote_link(url, page.text, quote.start, quote.end),
-        page_sha256=page.sha256,
-        retrieved_at=page.retrieved_at,
-        via=page.via,
-        text_from=page.text_from,
-        partial_text=page.partial_text,
-        copy_of=page.copy_of,
+        **cite_page(source.page, quote.start, quote.end, addresses),
         date=source.hit.date or "",
         work={k: v for k, v in (source.hit.work or {}).items() if k != "abstract"} or None,
         credibility=rate_credibility(
             research.query_that_found(source.hit), source.hit, int(run.started_at[:4])
         ),
     )
+
+
+def cite_page(page: Page, start: int, end: int, addresses: CorpusAddresses) -> dict[str, Any]:
+    """What a citation has from its page: by this it is built, and by this it is audited."""
+    url = addresses.shorten_url(page.url)
+    return {
+        "title": page.title,
+        "url": url,
+        "quote": page.text[start:end],
+        "start": start,
+        "end": end,
+        "place": find_place(page.text, page.places, start),
+        "link": quote_link(url, page.text, start, end),
+        "page_sha256": page.sha256,
+        "retrieved_at": page.retrieved_at,
+        "via": page.via,
+        "text_from": page.text_from,
+        "partial_text": page.partial_text,
+        "copy_of": page.copy_of,
+    }
 
 
 def build_slot_answers(research: Research) -> dict[str, SlotAnswer]:

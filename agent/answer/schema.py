@@ -199,7 +199,7 @@ class Answer(Frozen):
 
 
 #: Fields of schema 2 that earlier versions wrote, as paths; lists on the way are gone through.
-GONE_FIELDS = ("series", "report.sections.timeline")
+GONE_FIELDS = ("series", "report.sections.timeline", "run.edits", "run.said", "usage.reused")
 
 
 def drop_gone_fields(answer: Json) -> Json:

@@ -44,8 +44,7 @@ def command(answers: tuple[Path, ...], journal: Path | None, **options: Any) -> 
     """Check an answer against the pages that its journal holds; JSON on standard output.
 
     An export of `research-agent runs` is checked by the hashes in it too.
-    Where this version made the answer, its journal is replayed as well ("replayed": true), and
-    every value must be what that gives.
+    Every other value must be that of the answer which the journal holds ("stored": true).
 
     Exit status: 0 everything stands (with --diff: nothing changed), 1 something does not, 2 wrong
     usage or a file that cannot be read.
@@ -140,9 +139,10 @@ def _read_answer(file: Path) -> Json:
     """The JSON object of a file, or the answer of an export. Raises UsageError."""
     from agent.answer import drop_gone_fields
     from agent.outside.input_file import read_json
-    from agent.run.export import is_export, read_answer
+    from agent.run.export import is_export, read_exported_answer
 
-    value = read_answer(file) if is_export(file) else read_json(file, "Name an answer's file.")
+    remedy = "Name an answer's file."
+    value = read_exported_answer(file) if is_export(file) else read_json(file, remedy)
     if not isinstance(value, dict):
         raise UsageError(f"{file} is not an answer object.", "Name the file of an answer.")
     return drop_gone_fields(value)

@@ -64,7 +64,7 @@ def command(as_json: bool, **options: Any) -> int:
 
 def _require_settings(options: dict[str, Any]) -> None:
     """Raise what no question could be asked with: UsageError, NotConfigured, JournalError."""
-    from agent.run.begin import describe_followed
+    from agent.run.follow import describe_followed
     from agent.run.models import make_models
     from agent.settings import load_options
 

@@ -76,7 +76,7 @@ def _evaluate(options: dict[str, Any]) -> tuple[Json, str]:
 
 def _new_results_file(settings: Settings) -> Path:
     """The file of the answers where the user names none: beside the runs."""
-    from agent.run.begin import new_run_name
+    from agent.run.header import new_run_name
     from agent.settings import user_folder
 
     runs = settings.runs_dir or user_folder("data") / "runs"

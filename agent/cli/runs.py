@@ -59,10 +59,9 @@ def show(run: str, form: str | None) -> int:
     """The answer of a run, from its journal: no key, no network."""
     from agent.answer import to_json
     from agent.answer.formats import to_markdown, to_text
-    from agent.run.begin import research
-    from agent.settings import Settings
+    from agent.run.stored import read_answer
 
-    answer = research("", Settings(replay=_open().require(run))).answer()
+    answer = read_answer(_open().require(run))
     writers: dict[str, Callable[[Answer], str]] = {"json": to_json, "markdown": to_markdown}
     writers["text"] = to_text
     shell.print_text(writers[form or ("text" if sys.stdout.isatty() else "json")](answer))

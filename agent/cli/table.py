@@ -93,7 +93,7 @@ def _rows_file(names: str, columns: tuple[str, ...], out: Path | None, settings:
     """Where the rows are kept: beside the table, or, where it is only printed, beside the runs."""
     import hashlib
 
-    from agent.run.begin import journal_path
+    from agent.run.header import journal_path
 
     if out:
         return out.with_name(f"{out.name}.rows.jsonl")

@@ -72,7 +72,7 @@ def load_trace(settings: Settings, name: str) -> Trace:
     """Replay a run from its journal, given as its name or its path. Raises JournalError."""
     from agent.outside.recording import read_journal
     from agent.run import research
-    from agent.run.begin import journal_path
+    from agent.run.header import journal_path
     from agent.state.json_data import get_path
     from agent.trace.calls import Trace, parse_calls
 

@@ -2,7 +2,8 @@
 
 Each call is written as one line when it ends (`recording.py` has the format) and handed to the
 operating system at once, so it survives a crash of the process. The file is synced to the disk
-after the header, after each model call, which is what costs money, and at the end of the run.
+after the header, after each model call, which is what costs money, and after the answer, which is
+the last line.
 
 To resume a run is to run the same code again while the journal answers the calls that it holds. To
 replay a run is the same, with every other call forbidden. No key of a service is ever in a request,
@@ -25,7 +26,7 @@ from typing import Any, Literal
 
 from agent.errors import JournalBusy, JournalError
 from agent.outside.file_lock import Release, lock_file
-from agent.outside.input_file import require_regular
+from agent.outside.input_file import MAX_LINE_BYTES, require_regular
 from agent.outside.recording import VERSION, is_of_parent, read_journal
 from agent.state.json_data import Json
 
@@ -57,6 +58,7 @@ class Journal:
         self._zero = time.monotonic() - elapsed
         self._ended_keys: set[str] = set()
         self.is_closed = False
+        self._is_answered = False  # the last line of the file is an answer
         self._file: TextIOWrapper | None = None
         self._release: Release = lambda: None
 
@@ -105,6 +107,7 @@ class Journal:
         recording.forget("failed" if retry_failed else "refused")
         journal = cls(recording.header, recording.calls, elapsed)
         journal._take_file(path, file, release)
+        journal._is_answered = recording.is_answered
         if not recording.end:
             journal._write_line(journal.header, sync=True)
         if recording.halt:
@@ -186,6 +189,7 @@ class Journal:
     def _write_line(self, line: Json, *, sync: bool) -> None:
         if self._file is None:
             return
+        self._is_answered = "answer" in line
         try:
             self._file.write(json.dumps(line, ensure_ascii=False) + "\n")
             self._file.flush()
@@ -194,11 +198,30 @@ class Journal:
         except OSError as error:
             self._give_up_file(self.path, error)
 
-    def close(self) -> None:
-        """Allow no new call, and close the file. Calls under way are abandoned."""
+    def end(self) -> None:
+        """Allow no new call, and record none of those under way: they are abandoned."""
         self.stop.set()
         with self.lock:
             self.is_closed = True
+
+    def write_answer(self, answer: Json) -> str:
+        """Write the answer as the last line, after `end`; returns why that failed, else "".
+
+        Where there is no file, the user knows already; where nothing was added since the last
+        answer, that still holds.
+        """
+        if self._file is None or self._is_answered:
+            return ""
+        if len(json.dumps(answer)) > MAX_LINE_BYTES:
+            return f"The answer is too long to be kept in {self.path}."
+        with self.lock:
+            self._write_line({"answer": answer}, sync=True)
+        return self.problem
+
+    def close(self) -> None:
+        """As `end`; and close the file."""
+        self.end()
+        with self.lock:
             if self._file:
                 with suppress(OSError):
                     os.fsync(self._file.fileno())

@@ -223,7 +223,7 @@ class RecordedCall(Generic[Req, Res]):
     def _recall(self, flight: Flight) -> bool:
         """Answer a call from the journal; False where it does not hold the call.
 
-        Its line may be edited, or from another version.
+        Its line may be edited, or from another version: a run that goes on makes the call again.
         """
         try:
             if (line := self._journal.find_call(flight.key)) is None:
@@ -233,8 +233,10 @@ class RecordedCall(Generic[Req, Res]):
         except JournalDamaged as error:
             flight.future.set_exception(error)
         except (ValueError, TypeError, LookupError, AttributeError):
+            if not self._journal.is_replay:
+                return False
             message = f"The journal's line of this call cannot be used: {self._describe(flight)}"
-            damage = JournalDamaged(message, "Remove that line and --resume the run.")
+            damage = JournalDamaged(message, "Go on with the run: --resume asks it again.")
             flight.future.set_exception(damage)
         else:
             self._slowest_recalled = max(self._slowest_recalled, recorded.seconds)

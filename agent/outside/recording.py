@@ -1,11 +1,12 @@
 """Reading of a journal file: an index of the calls that it holds.
 
 The file has JSON lines. The first is the header: the version of the format, what the run was asked,
-and when. Every other line is a finished call, or `{"halt": reason}` where gathering ended early; an
-empty reason says that the run went on after that.
+and when. Every other line is a finished call, `{"halt": reason}` where gathering ended early (an
+empty reason says that the run went on after that), or `{"answer": {...}}`, which is the last one of
+a run that ended. Where a run went on after its end, the newest answer counts.
 
-A journal may be anybody's. `JournalHeader`, `CallLine` and `HaltLine` say what a line may be; what
-a call returned is validated when it is recalled.
+A journal may be anybody's. `JournalHeader`, `CallLine`, `HaltLine` and `AnswerLine` say what a line
+may be; what a call returned is validated when it is recalled.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ from agent.state import Attempt, EarlierAnswer, Frozen, ModelCost, Outcome
 from agent.state.json_data import Json, get_path, parse_json
 from agent.state.values import MAX_TOKENS
 
-VERSION = 1  # of the format
+VERSION = 2  # of the format: since 2 a run that ended has an answer line
+ANSWER_START = b'{"answer": '  # of an answer's line, which is found without parsing the others
 MAX_CALLS = 500_000  # in one file; the index of so many takes 200 MB
 MAX_EARLIER = 3  # questions that a run which follows others is told of
 _Seconds = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
@@ -63,6 +65,7 @@ class JournalHeader(_Line):
     journal: int = Field(ge=1, le=VERSION)
     run: str = ""
     version: str = ""  # of the program
+    prompts: str = ""  # a hash of its prompts
     topic: str = ""
     strategy: str = ""
     reason: str = ""  # why this strategy was chosen
@@ -82,7 +85,7 @@ def parent_of(header: Json) -> ParentRun | None:
 class CallLine(_Line):
     """A finished call. Times are seconds of the run; journals of older versions have no `began`."""
 
-    call: str
+    call: Literal["ask", "search", "read"]
     key: str
     request: dict[str, Any] = Field(default_factory=dict)
     began: _Seconds = 0.0
@@ -96,6 +99,12 @@ class HaltLine(_Line):
     """Gathering ended early, for this reason; an empty one says that the run went on."""
 
     halt: str
+
+
+class AnswerLine(_Line):
+    """The answer object with which the run ended."""
+
+    answer: dict[str, Any]
 
 
 #: What a failed call of each kind raises.
@@ -187,6 +196,7 @@ class Recording(NamedTuple):
     halt: str  # why gathering last ended early; empty: it did not, or the run has gone on since
     resumed_after_halt: bool  # gathering ended early once, and the run went on
     end: int  # where the last complete line ends, in bytes
+    is_answered: bool  # its last line is an answer
 
     @property
     def ended_at(self) -> float:
@@ -248,7 +258,7 @@ def _parse_lines(file: BinaryIO, default_header: Json | None, path: Path) -> Rec
     """Parse line by line, so that at most one line is in memory."""
     spans: dict[str, LineSpan] = {}
     header: Json | None = None
-    halt, resumed, end = "", False, 0
+    halt, resumed, end, line = "", False, 0, None
     for n, raw in enumerate(read_lines(file), 1):
         if not raw.endswith(b"\n"):
             break
@@ -258,14 +268,26 @@ def _parse_lines(file: BinaryIO, default_header: Json | None, path: Path) -> Rec
             spans[line.key] = _span_of(line, end, len(raw))
             if len(spans) > MAX_CALLS:
                 raise _line_error(path, n, f"it has more than {MAX_CALLS:,} calls")
-        elif line and not (halt := line.halt):  # the run went on: its late calls count from now on
-            resumed = True
+        elif isinstance(line, HaltLine) and not (halt := line.halt):
+            resumed = True  # the run went on: its late calls count from now on
             spans = {key: span._replace(late=False) for key, span in spans.items()}
         end += len(raw)
     header = default_header if header is None else header
     if header is None:
         raise _line_error(path, 1, "it is empty")
-    return Recording(header, CallIndex(file.fileno(), spans), halt, resumed, end)
+    return Recording(
+        header, CallIndex(file.fileno(), spans), halt, resumed, end, isinstance(line, AnswerLine)
+    )
+
+
+def read_stored_answers(path: Path) -> Iterator[Json]:
+    """The answer objects that a journal holds, the newest last. Raises JournalError."""
+    with _translate_faults(path), open_regular(path) as file:
+        for n, raw in enumerate(read_lines(file), 1):
+            if raw.startswith(ANSWER_START) and raw.endswith(b"\n"):
+                line = _parse_line(raw, path, n)
+                if isinstance(line, AnswerLine):
+                    yield line.answer
 
 
 def _parse_header(raw: bytes, path: Path) -> Json:
@@ -286,17 +308,18 @@ def _is_newer(header: object) -> bool:
     return type(version) is int and version > VERSION
 
 
-def _parse_line(raw: bytes, path: Path, n: int) -> CallLine | HaltLine | None:
+def _parse_line(raw: bytes, path: Path, n: int) -> CallLine | HaltLine | AnswerLine | None:
     """Any other line, valid; None for one that older versions wrote and this one does not read.
 
     Raises JournalError that names it.
     """
     try:
         line = parse_json(raw)
-        if isinstance(line, dict) and "say" in line:
+        names = line if isinstance(line, dict) else ()
+        if "say" in names:
             return None
-        is_halt = isinstance(line, dict) and "halt" in line
-        return (HaltLine if is_halt else CallLine).model_validate(line)
+        kind = HaltLine if "halt" in names else AnswerLine if "answer" in names else CallLine
+        return kind.model_validate(line)
     except ValueError as error:
         raise _line_error(path, n, _describe_fault(error)) from None
 

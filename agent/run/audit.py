@@ -1,7 +1,8 @@
-"""The audit of an answer: its schema, and every page hash, offset, quote, marker and verdict.
+"""The audit of an answer: its schema, and every page hash, offset, quote, marker and number.
 
-An answer is checked against its journal alone, without a key and without the network. A journal
-that this version wrote is replayed as well: then every other value must be what the replay gives.
+An answer is checked against its journal alone, without a key and without the network: against the
+pages that the journal holds, by what the answer was built with, and against the answer that it
+holds. No step runs. What a model judged is taken from the answer, and only limited by the rules.
 """
 
 from __future__ import annotations
@@ -9,36 +10,28 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
-from agent.answer import Answer, Citation, SlotAnswer, answer_validator, drop_gone_fields
+from agent.answer import Answer, Citation, answer_validator, cite_page, drop_gone_fields
 from agent.answer.addresses import CorpusAddresses
 from agent.answer.check import CheckResult, build_check_result
 from agent.answer.formats import report_to_markdown
 from agent.answer.phrases import group_claims
-from agent.checking.bench import shown_text, value_claim
-from agent.checking.rules import (
-    FAILING,
-    UNCHECKED,
-    Assessment,
-    claims_before,
-    decide_value,
-    decide_verdict,
-)
+from agent.checking.rules import Assessment, claims_before, decide_value, decide_verdict
 from agent.errors import JournalError
 from agent.evidence.citing import join_claims
 from agent.evidence.links import quote_link
 from agent.evidence.markers import cited_numbers
+from agent.outside.recording import read_stored_answers
 from agent.run.journal_evidence import JournalEvidence, read_evidence
 from agent.run.loop import DAMAGE
-from agent.run.replay import find_replay_differences, replay_journal
+from agent.run.stored import parse_answer
 from agent.slots.data import data_differences
 from agent.slots.forms import holds_value
 from agent.state import Claim
 from agent.state.json_data import Json, get_path, parse_json
-from agent.state.places import find_place, to_places
 from agent.state.values import hash_text
 
 #: Where in a result, as a path, and what is wrong there.
@@ -46,48 +39,69 @@ Failure = tuple[str, str]
 
 
 class Audited(NamedTuple):
-    """What was found in a result without replaying it."""
+    """What was found in a result by its pages."""
 
     failures: list[Failure]
     verdicts: Sequence[tuple[str, str, str]]  # where, which, by whom
     checked: Json  # how much was
 
 
-#: What a citation has from its page as the journal has it.
-PAGE_FIELDS = ("url", "title", "retrieved_at", "text_from", "partial_text", "copy_of")
 #: Of a result that is not in its form.
 NOTHING = Audited([], [], {"citations": 0, "claims": 0, "slots": 0, "pages": 0})
+BY_RULES = ("", "rule")
 
 
 def audit_answer(answer: Json, journal: Path | None = None) -> Json:
-    """`{"ok", "checked", "failures": [{"where", "what"}], "judged_by_model", "replayed"}`.
+    """`{"ok", "checked", "failures": [{"where", "what"}], "judged_by_model", "stored"}`.
 
     The answer may also be the result of a check. Without `journal`, that of the path which it
-    names. `replayed` is whether the journal gave all of it again, or could have. Raises
+    names. `stored` is whether the journal holds an answer, which this one was compared with. Raises
     JournalError if the journal cannot be read.
     """
     answer = drop_gone_fields(answer)
     is_check = answer.get("schema_version") == "check-1"
     faults = _find_invalid_values(answer, CheckResult) if is_check else find_schema_errors(answer)
     if failures := list(faults):
-        return _make_result(NOTHING._replace(failures=failures), is_replayed=False)
+        return _make_result(NOTHING._replace(failures=failures), is_stored=False)
     if journal is None and (named := get_path(answer, "run", "journal")):
         journal = Path(str(named))
     try:
         evidence = read_evidence(journal)
         if is_check:
             audited = _audit_check(CheckResult.model_validate(answer), evidence)
-            replay = replay_journal(answer, journal, build_check_result)
         else:
             audited = _audit(Answer.model_validate(answer), evidence)
-            replay = replay_journal(answer, journal)
+        stored = list(_read_stored(journal, is_check=is_check)) if journal else []
     except DAMAGE as error:
         fault = f"{journal} holds what this program does not write ({type(error).__name__})."
         raise JournalError(fault, "Name another file.") from None
-    if replay:
-        known = {where for where, _ in audited.failures}
-        audited.failures.extend(find_replay_differences(answer, replay, known))
-    return _make_result(audited, is_replayed=replay is not None)
+    known = {where for where, _ in audited.failures}
+    moved = {"run.journal", "usage.seconds"}  # of a run that was resumed, and had nothing to do
+    differences = [set(_find_differences(answer, one)) - moved for one in stored]
+    for where in sorted(min(differences, key=len, default=set()) - known):
+        audited.failures.append((where, "it is not what the answer in the journal says"))
+    return _make_result(audited, is_stored=bool(stored))
+
+
+def _read_stored(journal: Path, *, is_check: bool) -> Iterator[Json]:
+    """The answers that a journal holds, in the form of the result that is audited."""
+    for stored in read_stored_answers(journal):
+        answer = parse_answer(stored, journal)
+        result: BaseModel = build_check_result(answer) if is_check else answer
+        yield result.model_dump(mode="json")
+
+
+def _find_differences(one: Any, other: Any, path: str = "") -> Iterator[str]:
+    """The paths at which two JSON values differ in value or type."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        for key in dict.fromkeys((*one, *other)):
+            inner = f"{path}.{key}" if path else key
+            yield from _find_differences(one.get(key, ...), other.get(key, ...), inner)
+    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        for i, pair in enumerate(zip(one, other, strict=True)):
+            yield from _find_differences(*pair, f"{path}[{i}]")
+    elif type(one) is not type(other) or one != other:
+        yield path
 
 
 def find_schema_errors(answer: Json) -> Iterator[Failure]:
@@ -110,7 +124,7 @@ def _find_invalid_values(value: Json, kind: type[BaseModel]) -> Iterator[Failure
             yield ".".join(("$", *map(str, row["loc"]))), row["msg"]
 
 
-def _make_result(audited: Audited, *, is_replayed: bool) -> Json:
+def _make_result(audited: Audited, *, is_stored: bool) -> Json:
     return {
         "ok": not audited.failures,
         "checked": audited.checked,
@@ -118,9 +132,9 @@ def _make_result(audited: Audited, *, is_replayed: bool) -> Json:
         "judged_by_model": [
             {"where": where, "verdict": verdict, "by": by}
             for where, verdict, by in audited.verdicts
-            if by not in ("", "rule")
+            if by not in BY_RULES
         ],
-        "replayed": is_replayed,
+        "stored": is_stored,
     }
 
 
@@ -141,35 +155,29 @@ def _find_failures(answer: Answer, evidence: JournalEvidence) -> Iterator[Failur
     yield from _check_citations(answer, evidence)
     yield from _check_markers(answer)
     yield from _check_claims(answer, evidence)
-    yield from _check_report(answer, evidence)
     yield from _check_slots(answer, evidence)
     yield from _check_data(answer, evidence)
+    report = answer.report
+    if report and report.markdown != report_to_markdown(report, answer.claims, answer.citations):
+        yield "report.markdown", "it is not what the report's values and the citations say"
 
 
 def _check_citations(answer: Answer, evidence: JournalEvidence) -> Iterator[Failure]:
+    """What a citation has of its page must be what citing that page gives."""
     addresses = CorpusAddresses(evidence.corpus)
     places = [(f"citations[{i}]", citation) for i, citation in enumerate(answer.citations)]
     places += [(f"closest[{i}]", citation) for i, citation in enumerate(answer.closest)]
-    for where, citation in places:
-        pages = evidence.pages.get(citation.page_sha256, [])
+    for where, one in places:
+        pages = evidence.pages.get(one.page_sha256, [])
         if not pages:
             yield f"{where}.page_sha256", "the journal holds no page with this hash"
-        elif pages[0]["text"][citation.start : citation.end] != citation.quote:
-            yield f"{where}.quote", "the page does not hold this quote at these offsets"
-        for field in PAGE_FIELDS if pages else ():
-            recorded = {str(page.get(field, "")) for page in pages}
-            recorded |= {addresses.shorten_url(url) for url in recorded if field == "url"}
-            if getattr(citation, field) not in recorded:
-                yield f"{where}.{field}", "it is not that of the page in the journal"
-        if pages and citation.link != quote_link(
-            citation.url, pages[0]["text"], citation.start, citation.end
-        ):
-            yield f"{where}.link", "the link does not open this page at this quote"
-        marks = [to_places(page.get("places", ())) for page in pages]
-        found = [find_place(pages[0]["text"], of_page, citation.start) for of_page in marks]
-        if pages and citation.place not in found:
-            yield f"{where}.place", "it is not where the page in the journal has this quote"
-        if citation.match == "none":
+        again = [cite_page(page, one.start, one.end, addresses) for page in pages]
+        wrong = [
+            [name for name in fields if getattr(one, name) != fields[name]] for fields in again
+        ]
+        for name in min(wrong, key=len, default=[]):
+            yield f"{where}.{name}", "it is not that of the page in the journal at these offsets"
+        if one.match == "none":
             yield f"{where}.match", "a quote that is on no page is cited"
 
 
@@ -193,26 +201,12 @@ def _check_claims(answer: Answer, evidence: JournalEvidence) -> Iterator[Failure
         cited = _find_cited(claim.citations, answer)
         for n in sorted(set(claim.citations) - {citation.id for citation in cited}):
             yield where, f"{n} is not among the citations"
-        assessment = _rule(claim, before[claim.text], answer, evidence)
-        if assessment.verdict != claim.verdict:
-            yield f"{where}.verdict", f"{claim.verdict} is not what checking it says"
-        elif assessment.by != claim.by:
-            yield f"{where}.by", f"it was {assessment.by or 'nobody'} who said so"
-        if assessment.calculation != claim.calculation:
-            yield f"{where}.calculation", "it is not what computing it gives"
-
-
-def _rule(
-    claim: Claim, before: Sequence[str], answer: Answer, evidence: JournalEvidence
-) -> Assessment:
-    """What is to be said of a claim: by the rules, and by what models said in the journal.
-
-    The side of a conflict was judged as a sentence of its section.
-    """
-    places, told = evidence.quote_places(_find_cited(claim.citations, answer)), evidence.assessments
-    sides = {one.text for one in answer.report.conflicts} if answer.report else set()
-    as_sentence = told.get(claim.text) if claim.text in sides else None
-    return decide_verdict(claim.text, places, told.get(shown_text(claim), as_sentence), before)
+        places = evidence.quote_places(cited)
+        told = Assessment(claim.verdict, claim.by, claim.calculation)
+        # a rule may have overruled a judge, whose word the answer does not have
+        judges = [None, Assessment("supported")] if claim.by in BY_RULES else [told]
+        if told not in (decide_verdict(claim.text, places, j, before[claim.text]) for j in judges):
+            yield f"{where}.verdict", "it is not what its quotes, numbers and calculation give"
 
 
 def _locate_claims(answer: Answer) -> Iterator[tuple[str, Claim]]:
@@ -224,29 +218,6 @@ def _locate_claims(answer: Answer) -> Iterator[tuple[str, Claim]]:
 
 def _find_cited(numbers: Sequence[int], answer: Answer) -> list[Citation]:
     return [citation for citation in answer.citations if citation.id in numbers]
-
-
-def _check_report(answer: Answer, evidence: JournalEvidence) -> Iterator[Failure]:
-    """The Markdown must be that of the report's values, the counts those of the answer."""
-    report = answer.report
-    if report is None:
-        return
-    if report.markdown != report_to_markdown(report, answer.claims, answer.citations):
-        yield "report.markdown", "it is not what the report's values and the citations say"
-    methodology, counts = report.methodology, answer.sources
-    if methodology.question != answer.topic:
-        yield "report.methodology.question", "it is not the question of the answer"
-    for query in methodology.searches:
-        if query not in evidence.queries:
-            yield "report.methodology.searches", f"the journal holds no search for: {query}"
-    for field, count in (
-        ("candidates", counts.found),
-        ("analysed", counts.read),
-        ("blocked", counts.blocked),
-        ("failed", counts.failed),
-    ):
-        if getattr(methodology, field) != count:
-            yield f"report.methodology.{field}", f"the answer counts {count}"
 
 
 def _check_slots(answer: Answer, evidence: JournalEvidence) -> Iterator[Failure]:
@@ -261,21 +232,10 @@ def _check_slots(answer: Answer, evidence: JournalEvidence) -> Iterator[Failure]
             quotes = [(one.quote, one.title) for one in _find_cited(cited, answer)]
             if value is not None and not any(holds_value(q, value, t) for q, t in quotes):
                 yield f"slots.{name}{path}.value", "it stands in none of its quotes"
-        if (slot.verdict, slot.by) != _rule_value(name, slot, answer, evidence):
+        told = Assessment(slot.verdict, slot.by)
+        places = evidence.quote_places(_find_cited(slot.citations, answer))
+        if told != decide_value(str(slot.value), places, told if slot.by else None):
             yield f"slots.{name}.verdict", f"{slot.verdict} is not what checking it says"
-
-
-def _rule_value(
-    name: str, slot: SlotAnswer, answer: Answer, evidence: JournalEvidence
-) -> tuple[str, str]:
-    """What is to be said of a slot's value. A verdict that it fails is on another list item."""
-    if slot.value is None:
-        return "unchecked", ""
-    judged = evidence.assessments.get(value_claim(name, slot.value).text)
-    cited = _find_cited(slot.citations, answer)
-    held = [c for c in cited if holds_value(c.quote, slot.value)] or cited
-    assessment = decide_value(str(slot.value), evidence.quote_places(held), judged)
-    return (UNCHECKED if assessment.verdict in FAILING else assessment)[:2]
 
 
 def _check_data(answer: Answer, evidence: JournalEvidence) -> Iterator[Failure]:
@@ -324,7 +284,7 @@ def _find_check_failures(result: CheckResult, evidence: JournalEvidence) -> Iter
         start, end = claim.quote_start or 0, claim.quote_end or 0
         if not source or not pages:
             yield where, "the journal holds no page of its quote"
-        elif pages[0]["text"][start:end] != claim.quote:
+        elif pages[0].text[start:end] != claim.quote:
             yield f"{where}.quote", "the page does not hold this quote at these offsets"
-        elif claim.link != quote_link(source.page_url, pages[0]["text"], start, end):
+        elif claim.link != quote_link(source.page_url, pages[0].text, start, end):
             yield f"{where}.link", "the link does not open this page at this quote"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from agent.errors import NotConfigured, UsageError
 from agent.outside.recording import has_header, read_header
-from agent.run.begin import journal_path, research
+from agent.run.begin import research
+from agent.run.header import journal_path
 from agent.run.loop import Run
 from agent.run.models import make_models
 from agent.settings import Settings

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from agent.errors import UsageError
 from agent.llm import Generation, Model
 from agent.outside import Task
-from agent.run.begin import describe_followed
 from agent.run.costs import PROMPT_FRAME_TOKENS, REPLY_TOKENS, estimate_task_tokens
+from agent.run.follow import describe_followed
 from agent.run.models import make_models, order_models
 from agent.run.request import CHECK, requested_slots, resolve_strategy
 from agent.search.providers import find_paid_terms

@@ -19,11 +19,10 @@ from typing import BinaryIO
 from agent import __version__
 from agent.answer import to_json
 from agent.errors import JournalError, UsageError
-from agent.outside.recording import MAX_CALLS, read_journal
+from agent.outside.recording import MAX_CALLS
 from agent.run.audit import audit_answer
-from agent.run.begin import research
 from agent.run.journal_evidence import read_evidence
-from agent.settings import Settings
+from agent.run.stored import read_answer
 from agent.state.json_data import Json, parse_json
 
 ANSWER, JOURNAL, MANIFEST = "answer.json", "journal.jsonl", "manifest.json"
@@ -37,15 +36,14 @@ _DAY = (1980, 1, 1, 0, 0, 0)  # of each file: the same run gives the same archiv
 
 def write_export(journal: Path) -> bytes:
     """The export of a run. Raises JournalError for a journal that gives no answer."""
-    answer = research("", Settings(replay=journal)).answer()
+    answer = read_answer(journal)
     if answer.error:
         raise JournalError(answer.error.message, answer.error.remedy)
     run = answer.run and answer.run.model_copy(update={"journal": None})
-    usage = answer.usage.model_copy(update={"seconds": read_journal(journal).ended_at})
-    told = to_json(answer.model_copy(update={"run": run, "usage": usage}))
-    files = {ANSWER: told.encode(), JOURNAL: journal.read_bytes()}
+    stored = to_json(answer.model_copy(update={"run": run}))
+    files = {ANSWER: stored.encode(), JOURNAL: journal.read_bytes()}
     for sha256, pages in read_evidence(journal).pages.items():
-        files[f"pages/{sha256}.txt"] = str(pages[0].get("text", "")).encode("utf-8", "replace")
+        files[f"pages/{sha256}.txt"] = pages[0].text.encode("utf-8", "replace")
     hashes = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())}
     about = {"format": FORMAT, "version": __version__, "run": journal.stem, "topic": answer.topic}
     files[MANIFEST] = (json.dumps({**about, "files": hashes}, indent=2) + "\n").encode()
@@ -70,7 +68,7 @@ def is_export(file: Path) -> bool:
         return False
 
 
-def read_answer(file: Path) -> Json:
+def read_exported_answer(file: Path) -> Json:
     """The answer in an export. Raises UsageError."""
     return _read(file)[2]
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from agent.errors import JournalDamaged, JournalError, UsageError
+from agent.errors import JournalError, UsageError
 from agent.evidence.markers import strip_markers
 from agent.outside.recording import (
     MAX_EARLIER,
@@ -15,23 +13,29 @@ from agent.outside.recording import (
     find_journals,
     has_header,
     read_header,
-    read_journal,
 )
+from agent.run.header import journal_path
+from agent.run.stored import read_answer
+from agent.settings import Settings
 from agent.state import EarlierAnswer
-from agent.state.json_data import get_path
 from agent.state.sanitizing import sanitize_line
 from agent.state.values import LONGEST_EARLIER
 
-if TYPE_CHECKING:
-    from agent.run.loop import Run
-
 MAX_CHAIN = 100  # runs that follow one another whose pages are searched
 
-#: Makes the run that repeats a journal.
-Replay = Callable[[Path], "Run"]
+
+def describe_followed(settings: Settings) -> ParentRun | None:
+    """The run that the settings name as the one to follow. Raises UsageError, JournalError.
+
+    What was asked elsewhere has no run: it only tells what the question means.
+    """
+    if not settings.follow:
+        earlier = list(settings.earlier)
+        return ParentRun(run="", earlier=earlier) if earlier else None
+    return _describe_parent(journal_path(settings, settings.follow))
 
 
-def describe_parent(journal: Path, replay: Replay) -> ParentRun:
+def _describe_parent(journal: Path) -> ParentRun:
     """What the journal of a run that follows this one records of it.
 
     Raises UsageError where there is no journal, JournalError for one that is not of a run.
@@ -43,40 +47,18 @@ def describe_parent(journal: Path, replay: Replay) -> ParentRun:
     if not (header.run and header.topic):
         raise JournalError(f"{journal} is not the journal of a run.", "Name another file.")
     before = header.parent.earlier if header.parent else []
-    earlier = [*before, _read_earlier(journal, header.topic, replay)][-MAX_EARLIER:]
+    earlier = [*before, _read_earlier(journal)][-MAX_EARLIER:]
     return ParentRun(run=header.run, journal=os.path.abspath(journal), earlier=earlier)  # noqa: PTH100 - links stay unresolved
 
 
-def _read_earlier(journal: Path, topic: str, replay: Replay) -> EarlierAnswer:
+def _read_earlier(journal: Path) -> EarlierAnswer:
     """The question of a run in full, and its answer, as far as the journal gives them."""
-    question, text = _replay_reply(journal, replay) or _read_last_replies(journal, topic)
+    answer = read_answer(journal)
+    follows = answer.run and answer.run.follows
     return EarlierAnswer(
-        question=sanitize_line(question, LONGEST_EARLIER),
-        answer=sanitize_line(strip_markers(text), LONGEST_EARLIER),
+        question=sanitize_line(follows.understood if follows else answer.topic, LONGEST_EARLIER),
+        answer=sanitize_line(strip_markers(answer.answer), LONGEST_EARLIER),
     )
-
-
-def _replay_reply(journal: Path, replay: Replay) -> tuple[str, str] | None:
-    """Both as a replay gives them; None where there is none: of another version, or cut off."""
-    try:
-        run = replay(journal)
-    except JournalError:
-        return None
-    answer = run.answer()
-    if answer.error and answer.error.kind in (JournalError.kind, JournalDamaged.kind):
-        return None
-    return run.research.topic, answer.answer if answer.citations else ""
-
-
-def _read_last_replies(journal: Path, question: str) -> tuple[str, str]:
-    """The question in full and the answer as models last wrote them, without a replay."""
-    text = ""
-    for line in read_journal(journal).calls.values():
-        reply = get_path(line, "response", "answer")
-        if get_path(line, "request", "task") == "understand":
-            question = get_path(reply, "question") or question
-        text = get_path(reply, "answer") or text
-    return str(question), str(text)
 
 
 def find_chain(parent: ParentRun, folder: Path, named: Path | None) -> list[Path]:

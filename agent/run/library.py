@@ -17,7 +17,7 @@ from agent.errors import JournalError, UsageError
 from agent.files import write_file
 from agent.outside.input_file import read_model
 from agent.outside.recording import read_header
-from agent.run.begin import journal_path
+from agent.run.header import journal_path
 from agent.search.run_pages import forget_run
 from agent.settings import Settings, user_folder
 from agent.state import Frozen

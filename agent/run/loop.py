@@ -8,9 +8,10 @@ from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Self
 
-from agent.errors import AgentError, Halt, JournalDamaged, Stopped
+from agent.errors import AgentError, Halt, JournalDamaged, JournalError, Stopped
 from agent.outside.budget import CallUsage, sum_usage
 from agent.outside.threads import spawn
+from agent.run.header import hash_prompts
 from agent.run.parts import RunParts
 from agent.run.request import clean_topic
 from agent.state import Checked, Event, Halted, Research, Slot, Started, Warned
@@ -20,6 +21,8 @@ if TYPE_CHECKING:  # imported where it is used: the first model call goes out be
 
     from agent.answer import Answer, SlotAnswer, Usage
 
+CHANGED_REPLAY = "The prompts have changed since this run: its replay may differ, or end early."
+CHANGED_RESUME = "The prompts have changed since this run began: what differs is asked again."
 #: What code raises that meets a recorded value of another shape than it takes.
 DAMAGE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
 
@@ -46,6 +49,7 @@ class Run:
         self._starting = threading.Lock()
         self._ended = threading.Event()
         self._error: AgentError | None = None
+        self._answer: Answer | None = None  # of a run that went to its end
         topic = clean_topic(str(self._journal.header["topic"]))
         self.research = Research(topic, slots)
 
@@ -54,16 +58,34 @@ class Run:
             yield from tuple(self.research.events)
             return
         try:
+            yield from self._grow()
+            self._answer = self._end()
+        finally:
+            self._journal.close()
+            self._outside.close()
+            self._ended.set()
+
+    def _grow(self) -> Iterator[Event]:
+        """The events, each once the research has it; the error that ends them is kept."""
+        try:
             for event in self._events():
                 yield self.research.grow(event)
         except AgentError as error:
             self._error = error
         except DAMAGE as error:
             self._error = self._damage_error(error)
-        finally:
-            self._journal.close()
-            self._outside.close()
-            self._ended.set()
+
+    def _end(self) -> Answer:
+        """The answer, which is the journal's last line before anybody has it; a replay adds none.
+
+        Where it cannot be written, a warning says so.
+        """
+        self._journal.end()
+        answer = self._build_answer()
+        if isinstance(self._error, JournalError):  # the journal is not what this run wrote
+            return answer
+        problem = self._journal.write_answer(answer.model_dump(mode="json"))
+        return self._build_answer(problem) if problem else answer
 
     def _start(self) -> bool:
         """Whether this is the first thread that wants to run it."""
@@ -102,10 +124,18 @@ class Run:
         """Warnings of the journal and the sources that are not among the events yet."""
         reported = {event.message for event in self.research.events_of(Warned)}
         recorded = map(str, self._journal.header.get("warnings", ()))
-        found = (self._journal.problem, *recorded, *self._outside.warnings())
+        found = (self._journal.problem, self._changed(), *recorded, *self._outside.warnings())
         for message in dict.fromkeys(found):
             if message and message not in reported:
                 yield Warned(message=message)
+
+    def _changed(self) -> str:
+        """What to heed where the prompts are not those of the journal; "" where they are."""
+        is_replay, current = self._journal.is_replay, hash_prompts()
+        recorded = self._journal.header.get("prompts", current if is_replay else "")
+        if recorded == current:
+            return ""
+        return CHANGED_REPLAY if is_replay else CHANGED_RESUME
 
     def _damage_error(self, error: Exception) -> AgentError:
         """The error for a journal of another shape than this program writes.
@@ -123,16 +153,11 @@ class Run:
 
         Runs the run if nobody does; waits for its end where another thread does.
         """
-        from agent.answer import build_error_answer
-
         if self._thread is None:
             deque(self, maxlen=0)
         if self._thread != threading.get_ident():
             self._ended.wait()
-        try:
-            return self._type_data(self._build_answer())
-        except DAMAGE as error:
-            return build_error_answer(self.research.topic, self._damage_error(error))
+        return self._type_data(self._answer or self._build_answer())
 
     def _type_data(self, answer: Answer) -> Answer:
         if self._data_model is None:
@@ -141,18 +166,24 @@ class Run:
 
         return with_typed_data(answer, self._data_model)
 
-    def _build_answer(self) -> Answer:
-        from agent.answer import build_answer, build_run_info
+    def _build_answer(self, *warnings: str) -> Answer:
+        from agent.answer import build_answer, build_error_answer, build_run_info
 
-        return build_answer(
-            self.research,
-            usage=self.usage(),
-            run=build_run_info(self._journal.header, self._journal.path or self._settings.replay),
-            schema=self._settings.slots_schema,
-            report=self._settings.report,
-            error=self._error or self._missing_answer_error(),
-            corpus=self.corpus,
-        )
+        try:
+            return build_answer(
+                self.research,
+                usage=self.usage(),
+                run=build_run_info(
+                    self._journal.header, self._journal.path or self._settings.replay
+                ),
+                schema=self._settings.slots_schema,
+                report=self._settings.report,
+                warnings=warnings,
+                error=self._error or self._missing_answer_error(),
+                corpus=self.corpus,
+            )
+        except DAMAGE as error:
+            return build_error_answer(self.research.topic, self._damage_error(error))
 
     def _missing_answer_error(self) -> AgentError | None:
         if self.research.answer or self.research.events_of(Checked):

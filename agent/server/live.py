@@ -23,6 +23,7 @@ from agent.run.library import KeptRun
 from agent.run.loop import LateRun
 from agent.server.activity import Activity, describe_activity
 from agent.settings import Settings
+from agent.state import Research
 
 if TYPE_CHECKING:
     from agent.answer import Answer, SlotAnswer, Usage
@@ -109,7 +110,8 @@ class LiveRun:
     @property
     def is_check(self) -> bool:
         """Whether it checks a report."""
-        return self._settings.report is not None
+        has_checked = self.answer is not None and self.answer.check is not None
+        return self._settings.report is not None or has_checked
 
     def run(self) -> None:
         """Run to the end. Raises AgentError if it cannot begin."""
@@ -131,6 +133,12 @@ class LiveRun:
                 self._append_frame(frame_type, addresses.shorten_text(detail))
             seconds, last = time.monotonic() - last, time.monotonic()
             self.step_seconds[event.type] = self.step_seconds.get(event.type, 0.0) + seconds
+
+    def show(self, answer: Answer, research: Research, corpus: str) -> None:
+        """Show a run of an earlier process: its answer, and what it found and read."""
+        self._append_frame("start", self._summary.question)
+        self._activity = describe_activity(research, corpus, answer.citations)
+        self.finish(answer)
 
     def finish(self, answer: Answer) -> None:
         """Append the last frames: the answer, or its error, and the end."""

@@ -1,6 +1,6 @@
 """The runs of a server: running, queued and finished ones.
 
-Both servers share it. A run of an earlier process is replayed from its journal.
+Both servers share it. A run of an earlier process is read from its journal.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from pathlib import Path
 from agent.errors import AgentError, Busy, JournalError, Stopped, UsageError
 from agent.outside import spawn
 from agent.outside.recording import read_journal
-from agent.run.begin import new_run_name
 from agent.run.check import check_settings, check_topic
+from agent.run.header import new_run_name
 from agent.run.library import MAX_SEARCHED, KeptRun, Library, read_kept_run, read_labels
 from agent.run.models import make_models
 from agent.run.plan import PlanOffer, offer_plan
 from agent.run.request import clean_topic, requested_slots
+from agent.run.stored import read_answer, recorded_research
 from agent.server.documents import DocumentStore
 from agent.server.live import LiveRun, RunSummary
 from agent.server.request import Configure, ReportRequest, ResearchRequest
@@ -211,7 +212,7 @@ class Runs:
     def find(self, name: str) -> LiveRun | None:
         """The run of a name, of this process or from its journal; None if there is none.
 
-        It reads and replays a file, so an event loop must not call it. Raises JournalError for a
+        It reads a file, so an event loop must not call it. Raises JournalError for a
         damaged journal.
         """
         with self._lock:
@@ -222,7 +223,7 @@ class Runs:
         path = self.library.find(name)
         if path is None:
             return None
-        live = _replay_journal(path, self._settings)
+        live = _read_past(path, self._settings)
         if live.answer and not live.answer.error:  # else another process may still be writing it
             with self._lock:
                 self._keep(live)
@@ -265,16 +266,16 @@ def _to_summary(kept: KeptRun) -> RunSummary:
     return RunSummary(state="past", **kept.model_dump())
 
 
-def _replay_journal(path: Path, settings: Settings) -> LiveRun:
-    """A run of an earlier process, replayed. Raises JournalError."""
-    read_journal(path)  # raises JournalError with what is wrong
+def _read_past(path: Path, settings: Settings) -> LiveRun:
+    """A run of an earlier process, as its journal has it. Raises JournalError."""
     kept = read_kept_run(path)
     if kept is None:
         raise JournalError(f"{path.name} is not a journal of a run.", "Ask for another run.")
-    again = settings.model_copy(update={"resume": "", "replay": path, "request_id": ""})
-    live = LiveRun(_to_summary(kept), again)
+    live = LiveRun(_to_summary(kept), settings)
     try:
-        live.run()
+        recording = read_journal(path)
+        corpus = str(recording.header.get("corpus", ""))
+        live.show(read_answer(path), recorded_research(recording), corpus)
     except AgentError as error:
         live.fail(error)
     return live

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import html
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
@@ -102,10 +100,6 @@ def render_claims(task: Task[Any], claims: Sequence[Claim]) -> str:
     return "\n".join((render_sources(task.evidence), render_topic(task), *elements))
 
 
-#: A claim as `render_claims` writes it: its number and its text.
-_CLAIM_ELEMENT = re.compile(r'^<claim id="(\d+)"[^>\n]*>(.*)</claim>$', re.M)
-
-
 # --- asking ------------------------------------------------------------------------------------
 
 
@@ -166,17 +160,3 @@ def no_judge_event(
 
 
 # --- what a journal holds ----------------------------------------------------------------------
-
-
-def recorded_assessments(calls: Sequence[dict[str, Any]]) -> dict[str, Assessment]:
-    """What models said of claims, by the text that they were shown, from a journal's calls."""
-    found: dict[str, Assessment] = {}
-    for call in calls:
-        if call["request"].get("task") == JudgeClaims.name and "response" in call:
-            claims = dict(_CLAIM_ELEMENT.findall(call["request"]["prompt"]))
-            judgements = Judgements.model_validate(call["response"]["answer"])
-            for n, judgement in _first_judgements(judgements).items():
-                if text := claims.get(str(n)):
-                    model = str(call["response"]["model"])
-                    found[html.unescape(text)] = judgement.to_assessment(model)
-    return found

@@ -15,8 +15,8 @@ from agent.errors import JournalError
 from agent.files import write_file
 from agent.outside.file_lock import hold_lock
 from agent.outside.input_file import read_model
-from agent.run.begin import journal_path
 from agent.run.changes import Known
+from agent.run.header import journal_path
 from agent.settings import Settings
 from agent.state import Frozen, Scalar
 

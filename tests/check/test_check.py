@@ -198,7 +198,7 @@ def test_a_check_is_replayed_and_audited_offline(services: Services, settings: S
     value = json.loads(first.model_dump_json())
     audit = audit_answer(value)
     assert audit["ok"], audit["failures"]
-    assert audit["replayed"] and audit["checked"]["claims"] == 6
+    assert audit["stored"] and audit["checked"]["claims"] == 6
     assert {row["by"] for row in audit["judged_by_model"]} == {"gemini-3.8-flash"}
     assert asked == (len(services.model_requests), len(services.page_requests))
 

@@ -166,7 +166,7 @@ def test_the_date_of_a_page_is_told_if_search_has_none(world: Services, settings
     asked = [one for one in world.model_requests if one.task in ("reflect", "verify")]
     assert {one.task for one in asked} == {"reflect", "verify"}
     assert all('date="2022-12-19"' in one.prompt for one in asked)
-    assert audit_answer(json.loads(to_json(answer)))["replayed"]
+    assert audit_answer(json.loads(to_json(answer)))["stored"]
 
 
 def test_since_leaves_out_pages_of_an_older_date(world: Services, settings: Settings) -> None:
@@ -247,7 +247,7 @@ def test_a_teaser_is_used_and_told_as_partial_text(world: Services, settings: Se
     for shown in (to_markdown(answer), to_html(answer), to_text(answer)):
         assert "partial text" in shown and "only its teaser was read" in shown
     value = json.loads(to_json(answer))
-    assert audit_answer(value)["replayed"]
+    assert audit_answer(value)["stored"]
     del value["citations"][0]["partial_text"]
     assert audit_answer(value)["failures"][0]["where"] == "citations[0].partial_text"
 

@@ -19,7 +19,7 @@ from agent.errors import Exhausted, JournalError, OutsideError, SearchFailed, St
 from agent.outside.deadline import WaitLimits
 from agent.outside.journal import Journal
 from agent.outside.recorded_call import CallKind, RecordedCall
-from agent.outside.recording import read_journal
+from agent.outside.recording import VERSION, read_journal
 from agent.run import research
 from agent.settings import parse_settings
 from agent.state.json_data import Json
@@ -68,7 +68,7 @@ def test_a_call_is_made_once_and_shared(tmp_path: Path) -> None:
     assert made == ["x"] and len(journal.calls) == 1
     journal.close()
     header, line = lines(tmp_path / "a.jsonl")
-    assert header == {"journal": 1, "run": "r"}
+    assert header == {"journal": VERSION, "run": "r"}
     assert line["request"] == {"query": "x"} and line["response"] == {"text": "X"}
 
 
@@ -193,6 +193,7 @@ def test_a_run_writes_its_calls_and_no_key(services: Services, tmp_path: Path) -
     assert GEMINI_KEY not in text and SERPAPI_KEY not in text
     header, *calls = lines(Path(answer.run.journal))
     assert header["run"] == answer.run.id and header["topic"] == "Who won?"
+    assert calls.pop()["answer"]["status"] == answer.status
     kinds = [call["call"] for call in calls]
     assert kinds.count("ask") == 3 and kinds.count("search") == 2 and kinds.count("read") == 1
     assert len({call["key"] for call in calls}) == len(calls)

@@ -83,7 +83,7 @@ def test_a_given_text_is_read_instead_of_its_page_and_marked(
         "checked": {"citations": 1, "claims": 1, "slots": 1, "pages": 1},
         "failures": [],
         "judged_by_model": [],
-        "replayed": True,
+        "stored": True,
     }
     held = [line["call"] for line in journal_lines(settings) if LATE in json.dumps(line)]
     assert held == ["read", "ask"]  # stored once, with the page; the prompt shows it

@@ -23,7 +23,7 @@ from agent.mcp_server.pages import PageTools, ReadCall
 from agent.pages.fetch import PageReader
 from agent.run import research
 from agent.run.audit import audit_answer
-from agent.run.begin import journal_path
+from agent.run.header import journal_path
 from agent.search.mcp.results import read_document, read_resource, read_rows
 from agent.search.mcp.source import McpPlace, McpReader, McpSource
 from agent.search.mcp.tools import find_tools

@@ -60,7 +60,8 @@ class Whole(NamedTuple):
     events: Any
 
     def calls(self) -> list[Json]:
-        return [json.loads(line) for line in self.journal.splitlines()[1:]]
+        lines = map(json.loads, self.journal.splitlines())
+        return [line for line in lines if "call" in line]
 
     def resumed(self, path: Path, **settings: Any) -> tuple[Json, Any]:
         """The answer object and the events of a run that goes on with a journal."""

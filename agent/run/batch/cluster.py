@@ -21,7 +21,7 @@ from agent.outside.budget import CallUsage
 from agent.outside.rate_limits import RateLimits, parse_rate_limits
 from agent.run.batch.local import research_row
 from agent.run.batch.topics import Topic
-from agent.run.begin import journal_path
+from agent.run.header import journal_path
 from agent.run.resources import SharedResources, open_rate_limits, share_resources
 from agent.settings import Settings, load_settings
 from agent.state.json_data import Json

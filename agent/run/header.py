@@ -1,0 +1,95 @@
+"""The first line of a run's journal: what the run was asked, and what shapes its answer."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+
+from agent import __version__
+from agent.errors import JournalError, UsageError
+from agent.outside.recording import JournalHeader, ParentRun
+from agent.run.request import clean_topic, requested_slots, resolve_strategy
+from agent.run.sources import find_corpus
+from agent.search.providers import research_services
+from agent.settings import SHAPING_FIELDS, Settings, user_folder
+from agent.state.clock import utc_now
+from agent.state.json_data import Json
+
+MAX_SLOT_CHARS = 100_000  # of the names of all slots in a journal's header
+
+
+def new_run_name() -> str:
+    """A unique name for a run. Names made by one process sort in the order of their creation."""
+    now = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ-%f")
+    return f"{now}{os.urandom(3).hex()}"
+
+
+def journal_path(settings: Settings, name: str) -> Path:
+    """The path of a journal, from that path or from the name of its run."""
+    if Path(name).name != name or name.endswith(".jsonl"):
+        return Path(name)
+    return (settings.runs_dir or user_folder("data") / "runs") / f"{name}.jsonl"
+
+
+def make_header(path: Path, topic: str, settings: Settings, parent: ParentRun | None) -> Json:
+    """The first line of a journal: what the run is, its strategy, and the settings that shape it.
+
+    The strategy `auto` is replaced by the one that was chosen. `parent`: the run that it follows.
+    """
+    choice = resolve_strategy(topic, settings)
+    asked = list(research_services(settings)) if choice.is_research else []
+    shape = settings.model_dump(mode="json", include=set(SHAPING_FIELDS))
+    shape["verify_batch"] = settings.claims_per_call
+    is_check = settings.report is not None  # no strategy that a user can name
+    return {
+        "run": path.stem,
+        "version": __version__,
+        "prompts": hash_prompts(),
+        "topic": topic,
+        "strategy": choice.strategy,
+        "reason": choice.reason,
+        **({"search": asked} if asked else {}),
+        "at": utc_now(),
+        "settings": shape if is_check else shape | {"strategy": choice.strategy},
+        **({"corpus": str(corpus)} if (corpus := find_corpus(settings)) else {}),
+        **({"request": settings.request_id} if settings.request_id else {}),
+        **({"parent": parent.model_dump(mode="json")} if parent else {}),
+    }
+
+
+@cache
+def hash_prompts() -> str:
+    """SHA-256 of the modules that hold the prompts. Where it differs, calls may differ too."""
+    package, digest = Path(__file__).parents[1], hashlib.sha256()
+    for folder in ("steps", "strategies"):
+        for file in sorted((package / folder).rglob("*.py")):
+            digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+def restore_settings(topic: str, settings: Settings, header: Json) -> Settings:
+    """The settings, with those fields that shape prompts and answer as they were at the beginning.
+
+    Raises JournalError for the header of no run, UsageError for a run about another topic.
+    """
+    try:
+        recorded = JournalHeader.model_validate(header)
+        recorded_topic = clean_topic(recorded.topic)
+        known = recorded.settings.keys() & SHAPING_FIELDS  # a setting that is gone shapes nothing
+        original = Settings.model_validate({name: recorded.settings[name] for name in known})
+        slots = requested_slots(original)
+    except (ValueError, TypeError, UsageError):
+        fault = "The journal's first line is not that of a run: its settings cannot be used."
+        raise JournalError(fault, "Name another file, or begin anew.") from None
+    is_of_run = recorded.run and recorded.strategy and recorded.at
+    if not is_of_run or sum(len(slot.name) for slot in slots) > MAX_SLOT_CHARS:
+        raise JournalError("The journal's first line is not that of a run.", "Name another file.")
+    if topic.strip() and clean_topic(topic) != recorded_topic:
+        raise UsageError(
+            f"That run is about another question: {recorded_topic}",
+            "Leave the question out, or give the run another name.",
+        )
+    return settings.model_copy(update={name: getattr(original, name) for name in SHAPING_FIELDS})
