@@ -9,7 +9,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from agent.cli.trace import load_trace
 from agent.errors import AgentError, UsageError
 from agent.evaluate.questions import load_questions
 from agent.outside.recording import read_journal
@@ -17,12 +16,12 @@ from agent.run.audit import audit_answer
 from agent.run.batch.topics import read_topics
 from agent.run.journal_evidence import read_evidence
 from agent.run.loop import DAMAGE
+from agent.run.trace import trace_lines
 from agent.search.documents import FileReader, UnreadableFile
 from agent.search.files import scan_files
-from agent.settings import Settings, make_settings, read_variables
+from agent.settings import make_settings, read_variables
 from agent.slots.patterns import compile_pattern, has_match
 from agent.slots.schema import slots_of
-from agent.trace.calls import parse_calls
 from fuzz.target import Target
 
 GOLDEN = Path(__file__).parents[1] / "tests" / "whole" / "golden"
@@ -42,14 +41,13 @@ def _from_file(name: str, read: Callable[[Path], object]) -> Callable[[bytes], o
 
 def _read_journal(path: Path) -> None:
     """`read_evidence` leaves lines of another shape to its callers, which handle `DAMAGE`."""
-    recording = read_journal(path)
-    parse_calls(recording.calls.values())
+    read_journal(path)
     read_evidence(path)
 
 
 def _read_trace(path: Path) -> object:
-    """A replay of the whole run, without a key or a network."""
-    return load_trace(Settings(runs_dir=_FOLDER), str(path))
+    """The lines of a trace, without a key or a network."""
+    return list(trace_lines(path))
 
 
 def _read_answer(data: bytes) -> object:

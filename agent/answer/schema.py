@@ -211,7 +211,7 @@ def drop_gone_fields(answer: Json) -> Json:
 
 def _drop_field(value: Any, path: str) -> Any:
     if isinstance(value, list):
-        return [_drop_field(item, path) for item in value]
+        return [_drop_field(item, path) if isinstance(item, dict) else item for item in value]
     name, _, rest = path.partition(".")
     if not isinstance(value, dict) or name not in value:
         return value

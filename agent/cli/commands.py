@@ -9,7 +9,6 @@ SUMMARIES = {
     "check": "Check a report of anybody's against the pages that it cites.",
     "read": "Show what is read of a file or a page, and what is not.",
     "audit": "Check an answer against the pages that it cites.",
-    "trace": "Show what a run asked, searched, read and decided.",
     "runs": "List, search, name, delete and export the runs of this machine.",
     "batch": "Research every question of a file.",
     "table": "Find the same facts of many things, each with its quote.",

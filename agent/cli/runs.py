@@ -1,10 +1,9 @@
-"""The library of runs: list them, show one, find what they read, name, delete and export them."""
+"""The library of runs: list, show, trace, search, name, delete and export them."""
 
 from __future__ import annotations
 
 import sys
 from contextlib import closing
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,12 +43,9 @@ def command() -> None:
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True)
 def list_runs(words: tuple[str, ...], limit: int) -> int:
     """The newest runs, or those with these words in question, title or tags."""
-    from agent.run.library import MAX_SEARCHED
-
-    asked = " ".join(words)
-    found = (run for run in _open().list_newest(MAX_SEARCHED) if run.has_words(asked))
-    rows = [run.model_dump(exclude={"request_id"}) for run in islice(found, limit)]
-    return _show(rows, lambda row: (row["id"], row["title"] or row["question"], *row["tags"]))
+    found = _open().list_newest(limit, " ".join(words))
+    rows = [run.model_dump(exclude={"request_id"}) for run in found]
+    return _show(rows, lambda row: (row["id"], row["title"] or row["question"], *_end_of(row)))
 
 
 @command.command()
@@ -66,6 +62,16 @@ def show(run: str, form: str | None) -> int:
     writers["text"] = to_text
     shell.print_text(writers[form or ("text" if sys.stdout.isatty() else "json")](answer))
     return 1 if answer.error else 0
+
+
+@command.command()
+@click.argument("run")
+def trace(run: str) -> int:
+    """A line for each call of a run, as its journal has it: when, what, whom, tokens, price."""
+    from agent.run.trace import trace_lines
+
+    shell.print_text("\n".join((*trace_lines(_open().require(run)), "")))
+    return 0
 
 
 @command.command()
@@ -129,6 +135,10 @@ def export(run: str, out: Path | None) -> int:
     else:
         shell.print_text(data)
     return 0
+
+
+def _end_of(row: dict[str, Any]) -> tuple[str, ...]:
+    return (row["status"] or "no answer", *row["tags"])
 
 
 def _open() -> Library:

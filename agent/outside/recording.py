@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import weakref
+from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -282,12 +283,24 @@ def _parse_lines(file: BinaryIO, default_header: Json | None, path: Path) -> Rec
 
 def read_stored_answers(path: Path) -> Iterator[Json]:
     """The answer objects that a journal holds, the newest last. Raises JournalError."""
+    for n, raw in _answer_lines(path):
+        if isinstance(line := _parse_line(raw, path, n), AnswerLine):
+            yield line.answer
+
+
+def read_newest_answer(path: Path) -> Json | None:
+    """The answer object that counts; None where a journal holds none. Raises JournalError."""
+    newest = deque(_answer_lines(path), maxlen=1)
+    lines = [_parse_line(raw, path, n) for n, raw in newest]
+    return next((line.answer for line in lines if isinstance(line, AnswerLine)), None)
+
+
+def _answer_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The complete lines of answers, with their numbers; the others are not parsed."""
     with _translate_faults(path), open_regular(path) as file:
         for n, raw in enumerate(read_lines(file), 1):
             if raw.startswith(ANSWER_START) and raw.endswith(b"\n"):
-                line = _parse_line(raw, path, n)
-                if isinstance(line, AnswerLine):
-                    yield line.answer
+                yield n, raw
 
 
 def _parse_header(raw: bytes, path: Path) -> Json:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
@@ -16,11 +17,12 @@ from pydantic import ConfigDict, Field, StringConstraints
 from agent.errors import JournalError, UsageError
 from agent.files import write_file
 from agent.outside.input_file import read_model
-from agent.outside.recording import read_header
+from agent.outside.recording import read_header, read_newest_answer
 from agent.run.header import journal_path
 from agent.search.run_pages import forget_run
 from agent.settings import Settings, user_folder
 from agent.state import Frozen
+from agent.state.json_data import get_path
 from agent.state.sanitizing import sanitize_for_display, sanitize_line
 
 RUN_NAME_PATTERN = "[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
@@ -56,6 +58,7 @@ class KeptRun(TitleAndTags):
     question: str
     started_at: str
     request_id: str = ""
+    status: str | None = None  # of its answer; null where it has none
 
     def has_words(self, words: str) -> bool:
         """Whether question, title and tags together hold each of these words, in any case."""
@@ -112,16 +115,26 @@ class Library:
             raise UsageError(NO_SUCH_RUN, "research-agent runs list names them.")
         return path
 
-    def list_newest(self, limit: int) -> Iterator[KeptRun]:
-        """The runs whose journals were written to last, the latest first."""
+    def list_newest(self, limit: int, words: str = "") -> Iterator[KeptRun]:
+        """The runs whose journals were written to last, the latest first, with their status.
+
+        With `words`, those whose question, title and tags have each of them; the newest
+        `MAX_SEARCHED` journals are looked at.
+        """
+        kept = ((path, read_kept_run(path)) for path in self._newest_journals())
+        matching = ((path, run) for path, run in kept if run and run.has_words(words))
+        for path, run in islice(matching, limit):
+            with suppress(JournalError):
+                status = get_path(read_newest_answer(path), "status")
+                yield run.model_copy(update={"status": status})
+
+    def _newest_journals(self) -> list[Path]:
         dated: list[tuple[float, Path]] = []
         with suppress(OSError):
             for path in self.folder.glob("*.jsonl"):
                 with suppress(OSError):  # it was removed meanwhile
                     dated.append((path.stat().st_mtime, path))
-        for _, path in sorted(dated, reverse=True)[:limit]:
-            if run := read_kept_run(path):
-                yield run
+        return [path for _, path in sorted(dated, reverse=True)[:MAX_SEARCHED]]
 
     def delete(self, name: str) -> bool:
         """Delete a run, its title and what an index has of it; returns whether there was one.

@@ -26,7 +26,7 @@ from agent.outside.recording import (
     Recording,
     decode_error,
     read_journal,
-    read_stored_answers,
+    read_newest_answer,
 )
 from agent.run.replay import replay
 from agent.settings import Settings
@@ -42,8 +42,7 @@ NOT_ENDED = "The run was cut off or is still under way: its journal holds no ans
 
 def read_answer(journal: Path) -> Answer:
     """The newest answer that a journal holds. Raises JournalError, also for one without any."""
-    *_, stored = (None, *read_stored_answers(journal))
-    if stored is not None:
+    if (stored := read_newest_answer(journal)) is not None:
         return parse_answer(stored, journal)
     recording = read_journal(journal)
     if recording.header["journal"] > 1:

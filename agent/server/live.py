@@ -47,7 +47,6 @@ class RunSummary(KeptRun):
     """A run in a list. `status` is that of its answer, if it has one."""
 
     state: RunState
-    status: str | None = None
     cancelled: bool = False
 
 

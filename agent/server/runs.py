@@ -18,7 +18,7 @@ from agent.outside import spawn
 from agent.outside.recording import read_journal
 from agent.run.check import check_settings, check_topic
 from agent.run.header import new_run_name
-from agent.run.library import MAX_SEARCHED, KeptRun, Library, read_kept_run, read_labels
+from agent.run.library import KeptRun, Library, read_kept_run, read_labels
 from agent.run.models import make_models
 from agent.run.plan import PlanOffer, offer_plan
 from agent.run.request import clean_topic, requested_slots
@@ -249,7 +249,7 @@ class Runs:
         with self._lock:
             live_runs = [*self._finished.values(), *self._running.values(), *self._queue]
         summaries = {live.id: self.label(live.summary) for live in live_runs}
-        for kept in self.library.list_newest(MAX_SEARCHED if words else limit):
+        for kept in self.library.list_newest(limit, words):
             if kept.id not in summaries:
                 summaries[kept.id] = _to_summary(kept)
         matching = (one for one in summaries.values() if one.has_words(words))

@@ -138,11 +138,14 @@ def _extend(research: Research, chosen: Sequence[Hit]) -> list[Hit]:
 def _fitting_hits(research: Research) -> list[Hit]:
     """The hits of all searches that fit what is missing and were not tried, best first."""
     tried = research.pages_tried_before
-    hits = [hit for key, hit in research.hits.items() if key not in tried]
+    # what earlier runs alone found is no page to read: it was recalled from their journals
+    searches = [event.found.hits for event in research.events_of(Searched)]
+    found = index_hits(hit for hits in searches for hit in hits)
+    hits = [hit for key, hit in found.items() if key not in tried]
     missing = [name for name, one in research.findings.items() if one.status != "filled"]
     wanted = " ".join([research.topic, *research.current_queries, *map(slot_words, missing)])
     fits = _shares(rank_texts([f"{hit.title} {hit.snippet}" for hit in hits], wanted))
-    fused = fuse_ranks(event.found.hits for event in research.events_of(Searched))
+    fused = fuse_ranks(searches)
     ranks = _shares([fused[canonical_url(hit.url)] for hit in hits])
     scores = [fit and fit + FUSED * rank for fit, rank in zip(fits, ranks, strict=True)]
     order = sorted(range(len(hits)), key=lambda i: -scores[i])

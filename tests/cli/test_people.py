@@ -109,7 +109,7 @@ def test_the_first_argument_exactly_names_a_door(tmp_path: Path) -> None:
     assert json.loads(run.out)["status"] == "complete"
     (tmp_path / "a.json").write_text(run.out)
     assert json.loads(in_pipe("audit", "a.json", home=tmp_path).out)["ok"] is True
-    assert TOPIC in in_pipe("trace", "monday", home=tmp_path).out
+    assert TOPIC in in_pipe("runs", "trace", "monday", home=tmp_path).out
     for words in (["ask", "doctor"], ["--topic", "doctor"], ["tables of Rome"]):
         asked = json.loads(in_pipe(*words, "--offline", home=tmp_path).out)
         assert asked["topic"] == words[-1]
@@ -131,7 +131,7 @@ def test_a_question_that_begins_with_a_command_is_told_how_to_be_asked(tmp_path:
     """Its words are not repeated: values may be keys."""
     said = in_pipe("serve", "coffee", "in", "Rome", home=tmp_path)
     assert said.status == 2 and "research-agent ask ..." in said.err and "Rome?" not in said.err
-    for words in ("trace a b --html", "audit --no-such a b"):
+    for words in ("audit --fetch a b", "audit --no-such a b"):
         said = in_pipe(*words.split(), home=tmp_path)
         assert said.status == 2 and "research-agent ask" not in said.err
 

@@ -21,11 +21,11 @@ FILES = sorted(AGENT.rglob("*.py"))
 #: From the ground up: each may import itself and those before it, for types too.
 PACKAGES = (
     "characters state errors files file_formats outside settings evidence slots checking documents "
-    "pages search llm steps strategies answer run watch evaluate trace server "
+    "pages search llm steps strategies answer run watch evaluate server "
     "mcp_server cli"
 ).split()
 #: That may read the environment and print.
-COMMANDS = {"cli", "evaluate", "mcp_server", "server", "trace", "watch"}
+COMMANDS = {"cli", "evaluate", "mcp_server", "server", "watch"}
 DATA = {"demo"}  # holds no code
 MOST_PACKAGES = 28
 NETWORK = set("socket ssl http requests urllib3 httpx2 httpcore2 google serpapi".split())

@@ -184,6 +184,7 @@ def test_the_runs_of_an_earlier_server_are_read_from_their_journals(tmp_path: Pa
         again = after.client.get(f"/api/runs/{run['id']}").json()
         assert again["answer"]["citations"] == told.json()["citations"]
         types = [line for line in first.splitlines() if line.startswith("data")]
+        types = [types[0], *types[-3:]]  # the question, the report, the answer, the end
         events = after.client.get(f"/api/runs/{run['id']}/events").text.splitlines()
         assert [line[:60] for line in events if line.startswith("data")] == [t[:60] for t in types]
         assert after.client.get("/api/runs/noise").status_code == 409

@@ -136,7 +136,7 @@ def test_only_known_names_reach_the_process(folder: Path, tmp_path: Path) -> Non
 
 
 DOORS = {"server": ["--port", "0"], "batch": ["topics.txt", "--out", "out.jsonl"]}
-DOORS |= {"mcp_server": [], "doctor": [], "evaluate": ["set.json"], "trace": ["some-run"]}
+DOORS |= {"mcp_server": [], "doctor": [], "evaluate": ["set.json"]}
 
 
 def test_every_door_refuses_what_the_command_line_refuses(folder: Path, catcher: Catcher) -> None:

@@ -9,11 +9,9 @@ from random import Random
 
 import pytest
 
-from agent.cli.trace import format_lines, load_trace
 from agent.run.audit import audit_answer
 from agent.settings import Settings
 from agent.state import Blocked, Doubted, PageRead, Planned, Queried, Searched, Warned
-from agent.trace.lines import list_parts
 from tests.support.report_runs import (
     BORN,
     FIRM,
@@ -60,7 +58,7 @@ def test_five_stages_in_their_order(world: Services, settings: Settings) -> None
 
 
 def test_what_each_stage_is_asked_and_its_tools_answer(world: Services, settings: Settings) -> None:
-    _, answer = run_checked_report(TOPIC, settings)
+    run_checked_report(TOPIC, settings)
     plan, first, read, gaps, second, written = (world.model_requests[i] for i in (0, 1, 3, 4, 5, 9))
     day = datetime.now(UTC).date()
     assert plan.prompt == f'<topic today="{day}">{TOPIC}</topic>'
@@ -74,12 +72,6 @@ def test_what_each_stage_is_asked_and_its_tools_answer(world: Services, settings
     assert source_ids(written.prompt).keys() == {1, 2}
     asked = ["founder of Velmora Works", "a query that fails", "city where Ada Lindqvist was born"]
     assert "".join(f"\n- {query}" for query in asked) in written.prompt
-    assert answer.run
-    shown = load_trace(settings, answer.run.id)
-    parts = [part.heading for part in list_parts(shown) if part.blocks]
-    assert parts == ["Plan", "Round 1", "Round 2", "Answer", "Cost"]  # nothing is left over
-    told = "plan: factual, breadth-first", f"gap: {TOPIC}", "blocked: ", "credibility 0.16"
-    assert all(one in format_lines(shown) for one in told)
 
 
 @pytest.mark.parametrize(

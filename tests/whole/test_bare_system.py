@@ -95,7 +95,7 @@ def test_a_run_over_the_wire_with_limits_and_its_journal(
     again = finish("--resume", "monday", home=tmp_path, **environment)
     assert json.loads(again)["answer"] == json.loads(first)["answer"]
     assert len(services.model_requests) == asked
-    shown = finish("trace", "monday", home=tmp_path, **environment)
+    shown = finish("runs", "trace", "monday", home=tmp_path, **environment)
     assert TOPIC in shown
 
 

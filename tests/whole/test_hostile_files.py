@@ -23,7 +23,6 @@ from agent.answer import Answer, to_json
 from agent.characters import strip_controls
 from agent.cli.audit import command as audit_command
 from agent.cli.command_line import command as cli_command
-from agent.cli.trace import format_lines, format_page, load_trace
 from agent.errors import AgentError, JournalError, UsageError
 from agent.evaluate.questions import load_questions
 from agent.llm.model import Generation
@@ -35,6 +34,7 @@ from agent.run import research
 from agent.run.audit import audit_answer
 from agent.run.batch.output import OutputFile
 from agent.run.batch.topics import read_topics
+from agent.run.trace import trace_lines
 from agent.search.hits import clean_hits, parse_hit
 from agent.search.options import SearchOptions
 from agent.server.runs import Runs
@@ -141,9 +141,7 @@ Door = Callable[[Path], None]
 
 
 def trace(path: Path) -> None:
-    shown = load_trace(Settings(), str(path))
-    format_lines(shown)
-    format_page(shown)
+    assert list(trace_lines(path))
 
 
 def replay(path: Path) -> None:

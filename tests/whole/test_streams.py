@@ -109,7 +109,7 @@ DOORS: dict[str, tuple[str, ...]] = {
     "help": ("cli", "--help"),
     "estimate": (*ASKED, "--estimate"),
     "doctor": ("doctor", "--json"),
-    "trace": ("trace", "monday"),
+    "trace": ("runs", "trace", "monday"),
     "audit": ("audit", "answer.json"),
     "batch": (*BATCH, "rows.jsonl"),
     "evaluate": (*EVALUATE, "results"),
@@ -309,7 +309,7 @@ def test_every_byte_is_written_however_few_a_stream_takes(
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
-    [(*ASKED, "--out"), (*ASKED, "--format", "html", "--out"), ("trace", "monday", "--html")],
+    [(*ASKED, "--out"), (*ASKED, "--format", "html", "--out")],
 )
 def test_a_file_that_finds_no_room_stays_as_it_was(
     arguments: tuple[str, ...], folder: Path, tmp_path: Path

@@ -1,0 +1,68 @@
+"""The trace of a run: a line for each call that its journal holds, in the order of their beginning.
+
+It says when a call began and how long it took, in seconds of the run, whom it asked, its tokens and
+price, and how it ended. Nothing is replayed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from agent.answer.phrases import describe_usage, format_usd
+from agent.outside.budget import sum_usage
+from agent.outside.recording import read_journal, read_newest_answer
+from agent.state.json_data import Json, get_objects, get_path
+from agent.state.sanitizing import sanitize_for_display
+
+SUBJECTS = {"ask": "task", "search": "query", "read": "url"}  # of a request, by kind of call
+
+
+def trace_lines(journal: Path) -> Iterator[str]:
+    """What a journal holds of its run, in lines. Raises JournalError."""
+    recording = read_journal(journal)
+    header, calls = recording.header, list(recording.calls.values())
+    yield _clean(header.get("topic", ""))
+    facts = (f"{name} {header[name]}" for name in ("strategy", "at", "version") if name in header)
+    yield _clean(" · ".join(facts))
+    for call in sorted(calls, key=lambda call: float(call.get("began", 0.0))):
+        yield _clean(_describe_call(call))
+    if recording.halt:
+        yield _clean(f"halted: {recording.halt}")
+    yield _clean(_describe_end(read_newest_answer(journal), recording.header["journal"]))
+    yield " · ".join((*describe_usage(sum_usage(calls)), f"{recording.ended_at:.1f} s"))
+
+
+def _clean(text: object) -> str:
+    return sanitize_for_display(str(text))
+
+
+def _describe_call(call: Json) -> str:
+    """One line: times, kind and outcome in columns, then what it was about."""
+    kind, result = call["call"], call.get("response") or call.get("error")
+    outcome = get_path(call, "error", "outcome") or ("late" if call.get("late") else "ok")
+    times = f"{call.get('began', 0.0):8.2f} s {call.get('seconds', 0.0):7.2f} s"
+    subject = get_path(call, "request", SUBJECTS[kind])
+    return "  ".join((times, f"{kind:6} {outcome:12}", " · ".join(_facts(call, subject, result))))
+
+
+def _facts(call: Json, subject: object, result: object) -> Iterator[str]:
+    """What a call was about, whom it asked and what that cost."""
+    yield str(subject)
+    tries = list(get_objects(result, "attempts"))
+    last = tries[-1].get("provider") if tries else ""
+    if service := get_path(result, "model" if call["call"] == "ask" else "provider") or last:
+        yield str(service)
+    used = sum_usage([call])
+    if used.input_tokens or used.output_tokens:
+        yield f"{used.input_tokens:,} + {used.output_tokens:,} tokens"
+    if used.usd is None or used.usd > 0:
+        yield format_usd(used.usd)
+
+
+def _describe_end(answer: Json | None, version: int) -> str:
+    if answer is None:
+        return "no answer: " + ("cut off, or under way" if version > 1 else "an earlier version")
+    error = get_path(answer, "error", "message")
+    cited = len(list(get_objects(answer, "citations")))
+    return f"answer: {answer.get('status')} · " + (str(error) if error else f"{cited} citations")
