@@ -11,11 +11,10 @@ from typing import Any
 
 from agent.errors import AgentError, UsageError
 from agent.evaluate.questions import load_questions
-from agent.outside.recording import read_journal
+from agent.outside.recording import DAMAGE, read_journal
 from agent.run.audit import audit_answer
 from agent.run.batch.topics import read_topics
 from agent.run.journal_evidence import read_evidence
-from agent.run.loop import DAMAGE
 from agent.run.trace import trace_lines
 from agent.search.documents import FileReader, UnreadableFile
 from agent.search.files import scan_files
@@ -47,7 +46,7 @@ def _read_journal(path: Path) -> None:
 
 def _read_trace(path: Path) -> object:
     """The lines of a trace, without a key or a network."""
-    return list(trace_lines(path))
+    return trace_lines(path)
 
 
 def _read_answer(data: bytes) -> object:

@@ -145,6 +145,20 @@ def decode_error(kind: str, written: Json) -> OutsideError:
     return ERROR_CLASSES[kind](values.pop("message"), **values, spent=spent)
 
 
+#: What code raises that meets a recorded value of another shape than it takes.
+DAMAGE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
+
+
+@contextmanager
+def translate_damage(path: Path) -> Iterator[None]:
+    """Raises JournalDamaged where a journal holds values of another shape than code takes."""
+    try:
+        yield
+    except DAMAGE as error:
+        fault = f"{path} holds what this program does not write ({type(error).__name__})."
+        raise JournalDamaged(fault, "Name another file.") from None
+
+
 class LineSpan(NamedTuple):
     """Where in the file a call's line is, in bytes, and what must be known without reading it."""
 

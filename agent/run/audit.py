@@ -20,13 +20,11 @@ from agent.answer.check import CheckResult, build_check_result
 from agent.answer.formats import report_to_markdown
 from agent.answer.phrases import group_claims
 from agent.checking.rules import Assessment, claims_before, decide_value, decide_verdict
-from agent.errors import JournalError
 from agent.evidence.citing import join_claims
 from agent.evidence.links import quote_link
 from agent.evidence.markers import cited_numbers
-from agent.outside.recording import read_stored_answers
+from agent.outside.recording import read_stored_answers, translate_damage
 from agent.run.journal_evidence import JournalEvidence, read_evidence
-from agent.run.loop import DAMAGE
 from agent.run.stored import parse_answer
 from agent.slots.data import data_differences
 from agent.slots.forms import holds_value
@@ -65,16 +63,13 @@ def audit_answer(answer: Json, journal: Path | None = None) -> Json:
         return _make_result(NOTHING._replace(failures=failures), is_stored=False)
     if journal is None and (named := get_path(answer, "run", "journal")):
         journal = Path(str(named))
-    try:
+    with translate_damage(journal or Path()):
         evidence = read_evidence(journal)
         if is_check:
             audited = _audit_check(CheckResult.model_validate(answer), evidence)
         else:
             audited = _audit(Answer.model_validate(answer), evidence)
         stored = list(_read_stored(journal, is_check=is_check)) if journal else []
-    except DAMAGE as error:
-        fault = f"{journal} holds what this program does not write ({type(error).__name__})."
-        raise JournalError(fault, "Name another file.") from None
     known = {where for where, _ in audited.failures}
     moved = {"run.journal", "usage.seconds"}  # of a run that was resumed, and had nothing to do
     differences = [set(_find_differences(answer, one)) - moved for one in stored]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 from agent.errors import AgentError, Halt, JournalDamaged, JournalError, Stopped
 from agent.outside.budget import CallUsage, sum_usage
+from agent.outside.recording import DAMAGE
 from agent.outside.threads import spawn
 from agent.run.header import hash_prompts
 from agent.run.parts import RunParts
@@ -23,8 +24,6 @@ if TYPE_CHECKING:  # imported where it is used: the first model call goes out be
 
 CHANGED_REPLAY = "The prompts have changed since this run: its replay may differ, or end early."
 CHANGED_RESUME = "The prompts have changed since this run began: what differs is asked again."
-#: What code raises that meets a recorded value of another shape than it takes.
-DAMAGE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
 
 
 class Run:
@@ -124,12 +123,12 @@ class Run:
         """Warnings of the journal and the sources that are not among the events yet."""
         reported = {event.message for event in self.research.events_of(Warned)}
         recorded = map(str, self._journal.header.get("warnings", ()))
-        found = (self._journal.problem, self._changed(), *recorded, *self._outside.warnings())
-        for message in dict.fromkeys(found):
+        found = (self._journal.problem, self._prompt_warning(), *recorded)
+        for message in dict.fromkeys((*found, *self._outside.warnings())):
             if message and message not in reported:
                 yield Warned(message=message)
 
-    def _changed(self) -> str:
+    def _prompt_warning(self) -> str:
         """What to heed where the prompts are not those of the journal; "" where they are."""
         is_replay, current = self._journal.is_replay, hash_prompts()
         recorded = self._journal.header.get("prompts", current if is_replay else "")

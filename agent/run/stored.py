@@ -27,6 +27,7 @@ from agent.outside.recording import (
     decode_error,
     read_journal,
     read_newest_answer,
+    translate_damage,
 )
 from agent.run.replay import replay
 from agent.settings import Settings
@@ -47,7 +48,8 @@ def read_answer(journal: Path) -> Answer:
     recording = read_journal(journal)
     if recording.header["journal"] > 1:
         raise JournalError(NOT_ENDED, f"Wait for its end, or go on: --resume {journal.stem}")
-    return _replayed(journal) or _salvage(recording, journal)
+    with translate_damage(journal):
+        return _replay_answer(journal) or _salvage(recording, journal)
 
 
 def parse_answer(stored: Json, journal: Path) -> Answer:
@@ -61,7 +63,7 @@ def parse_answer(stored: Json, journal: Path) -> Answer:
     return clean_answer(answer.model_copy(update={"run": run}))
 
 
-def _replayed(journal: Path) -> Answer | None:
+def _replay_answer(journal: Path) -> Answer | None:
     """The answer that a replay gives; None where the journal does not fit this version."""
     answer = replay("", Settings(replay=journal)).answer()
     is_unfit = answer.error and answer.error.kind in (JournalError.kind, JournalDamaged.kind)

@@ -11,30 +11,29 @@ from pathlib import Path
 
 from agent.answer.phrases import describe_usage, format_usd
 from agent.outside.budget import sum_usage
-from agent.outside.recording import read_journal, read_newest_answer
+from agent.outside.recording import read_journal, read_newest_answer, translate_damage
 from agent.state.json_data import Json, get_objects, get_path
 from agent.state.sanitizing import sanitize_for_display
 
 SUBJECTS = {"ask": "task", "search": "query", "read": "url"}  # of a request, by kind of call
 
 
-def trace_lines(journal: Path) -> Iterator[str]:
+def trace_lines(journal: Path) -> list[str]:
     """What a journal holds of its run, in lines. Raises JournalError."""
+    with translate_damage(journal):
+        return list(map(sanitize_for_display, _trace(journal)))
+
+
+def _trace(journal: Path) -> Iterator[str]:
     recording = read_journal(journal)
     header, calls = recording.header, list(recording.calls.values())
-    yield _clean(header.get("topic", ""))
-    facts = (f"{name} {header[name]}" for name in ("strategy", "at", "version") if name in header)
-    yield _clean(" · ".join(facts))
-    for call in sorted(calls, key=lambda call: float(call.get("began", 0.0))):
-        yield _clean(_describe_call(call))
+    yield str(header.get("topic", ""))
+    yield " · ".join(str(header[name]) for name in ("strategy", "at", "version") if name in header)
+    yield from map(_describe_call, sorted(calls, key=lambda call: call.get("began", 0.0)))
     if recording.halt:
-        yield _clean(f"halted: {recording.halt}")
-    yield _clean(_describe_end(read_newest_answer(journal), recording.header["journal"]))
+        yield f"halted: {recording.halt}"
+    yield _describe_end(read_newest_answer(journal), header["journal"])
     yield " · ".join((*describe_usage(sum_usage(calls)), f"{recording.ended_at:.1f} s"))
-
-
-def _clean(text: object) -> str:
-    return sanitize_for_display(str(text))
 
 
 def _describe_call(call: Json) -> str:

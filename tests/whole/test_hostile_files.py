@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 from agent import __version__
 from agent.answer import Answer, to_json
 from agent.characters import strip_controls
+from agent.cli.ask import command as cli_command
 from agent.cli.audit import command as audit_command
-from agent.cli.command_line import command as cli_command
 from agent.errors import AgentError, JournalError, UsageError
 from agent.evaluate.questions import load_questions
 from agent.llm.model import Generation
@@ -141,7 +141,7 @@ Door = Callable[[Path], None]
 
 
 def trace(path: Path) -> None:
-    assert list(trace_lines(path))
+    assert trace_lines(path)
 
 
 def replay(path: Path) -> None:
