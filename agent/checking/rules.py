@@ -29,7 +29,6 @@ from agent.evidence.language import ends_as_question
 from agent.evidence.quantities import find_missing, missing_quantities, stands_on_page
 from agent.evidence.quoting import touched_sentences
 from agent.evidence.sentences import Span
-from agent.evidence.tables import compute_statement
 from agent.evidence.words import count_words, opens_with_pronoun
 from agent.state import Calculation, Claim, Verdict
 
@@ -81,8 +80,6 @@ def decide_verdict(
     """
     if is_retracted(places):
         return Assessment("unsupported", "rule")
-    if made := find_computed(claim, places):
-        return Assessment("supported", "rule", made)
     if is_proved(claim, places, before):
         return Assessment("supported", "rule")
     if judged and judged.verdict == "supported" and not places:
@@ -94,12 +91,6 @@ def decide_verdict(
     if any(not any(stands_on_page(one, page) for page in pages) for one in missing):
         return Assessment("unsupported", "rule")
     return UNCHECKED
-
-
-def find_computed(claim: str, places: Sequence[QuotePlace]) -> Calculation | None:
-    """What a claim is that a table on one of its pages gives: see `evidence/tables.py`."""
-    pages = dict.fromkeys(place.text for place in places)
-    return next(filter(None, (compute_statement(claim, page) for page in pages)), None)
 
 
 def decide_value(value: str, places: Sequence[QuotePlace], judged: Assessment | None) -> Assessment:

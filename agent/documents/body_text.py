@@ -41,7 +41,6 @@ BEGINNING, CUT, NO_END = (
     "only what was read in time is used",
     "its end is missing",
 )
-ENDLESS = (BEGINNING, "only the first", CUT, NO_END)
 TEXT = "text"  # the rest of the text itself, of which the reason says all
 
 

@@ -41,7 +41,6 @@ class Language(NamedTuple):
     holds: dict[str, re.Pattern[str]]  # by type of the answer: what a sentence has that gives one
     parts: re.Pattern[str]  # what stands between two questions in one
     extremes: tuple[tuple[str, re.Pattern[str]], ...]  # `max`, `min`: that something is the most
-    totals: tuple[tuple[str, re.Pattern[str]], ...]  # what a table is asked; `0` is a number
     contrasts: tuple[tuple[str, re.Pattern[str]], ...]  # words by which two sentences differ
     ratios: tuple[tuple[re.Pattern[str], Decimal], ...]  # a half, a third, twice
     turns: dict[str, str]  # patterns, by place: what may turn a sentence that stands beside it
@@ -66,9 +65,9 @@ def load_language(tag: str) -> Language:
     table = tomllib.loads(file.read_text("utf-8"))
     spaced = "script" not in table or tag == "ar"
     stop = table["stop"].split()
-    asks, holds, extremes, totals, contrasts = (
+    asks, holds, extremes, contrasts = (
         [(kind, _pattern(words, spaced)) for kind, words in _entries(table.get(name, ""), ":")]
-        for name in ("asks", "holds", "extremes", "totals", "contrasts")
+        for name in ("asks", "holds", "extremes", "contrasts")
     )
     turns, before = _entries(table["turns"], ":"), "|".join(table.get("articles", "").split())
     units, drop, ratios = (
@@ -84,7 +83,6 @@ def load_language(tag: str) -> Language:
         dict(holds),
         re.compile(table["parts"], re.I),
         tuple(extremes),
-        tuple(totals),
         tuple(contrasts),
         tuple((words, Decimal(value)) for words, value in ratios),
         {place: _bound_words(rf"(?:{before})?(?:{words})", spaced) for place, words in turns},

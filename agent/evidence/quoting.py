@@ -139,11 +139,6 @@ def _best_spans(claim: str, places: list[_Place], most: int) -> list[_Place]:
     return [places[i] for i in order[:most] if scores[i]]
 
 
-def sentence_span(text: str, at: int) -> Span:
-    """Where the sentence stands that holds an offset; empty between two sentences."""
-    return next(iter(touched_sentences(text, at, at + 1)), (at, at))
-
-
 def touched_sentences(text: str, start: int, end: int) -> list[Span]:
     """Where the sentences stand that a part of a text is of, or touches."""
     return [span for span in split_sentences(text) if span[0] < end and start < span[1]]

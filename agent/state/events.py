@@ -174,13 +174,9 @@ class Composed(Frozen):
 
 
 class Answered(Composed):
-    """The answer was written; its claims are not yet checked.
-
-    `is_computed`: from tables as wholes, so that no slot was read.
-    """
+    """The answer was written; its claims are not yet checked."""
 
     type: Literal["answered"] = "answered"
-    is_computed: bool = False
 
 
 class Verified(Composed):

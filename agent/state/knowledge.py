@@ -7,7 +7,6 @@ from itertools import zip_longest
 from typing import TypeVar
 
 from agent.state.events import (
-    Answered,
     Asked,
     Blocked,
     Composed,
@@ -51,7 +50,6 @@ class Research:
     def __init__(self, topic: str, slots: tuple[Slot, ...] = ()) -> None:
         self.original_topic = topic  # as it was asked
         self.slots = slots  # from the caller, or else from the first event that names some
-        self.are_slots_given = bool(slots)
         self.events: list[Event] = []
 
     def grow(self, event: Event) -> Event:
@@ -200,12 +198,7 @@ class Research:
 
     @property
     def findings(self) -> dict[str, Finding]:
-        """The finding of each slot, as checked or reflected last; all missing before the first.
-
-        An answer that was computed has none: its slots were not asked for, and not looked for.
-        """
-        if any(event.is_computed for event in self.events_of(Answered)):
-            return {}
+        """The finding of each slot, as checked or reflected last; all missing before the first."""
         own = [e for e in self.events if getattr(e, "section", 0) == self.section]
         known = [e for e in own if isinstance(e, Reflected | Verified) and e.findings]
         if known:

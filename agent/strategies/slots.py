@@ -10,17 +10,13 @@ from agent.steps.follow_parent import FollowParent
 from agent.steps.generate_queries import GenerateQueries
 from agent.steps.reflect import Reflect
 from agent.steps.synthesize import Synthesize
-from agent.steps.tabulate import compute_answer
 from agent.steps.verify import Verify
 from agent.steps.web_search import WebSearchTool
 
 
 @dataclass(frozen=True)
 class SlotsStrategy:
-    """Searches in at most `max_rounds` rounds: each but the first for slots that are still open.
-
-    Where tables that were read give all that is asked for, that is computed and nothing else read.
-    """
+    """Searches in at most `max_rounds` rounds: each but the first for slots that are still open."""
 
     name = "slots"
 
@@ -36,10 +32,6 @@ class SlotsStrategy:
         yield from self._begin(research)
         while research.round:
             yield from self.search(research)
-            if computed := compute_answer(research):
-                yield from computed
-                yield from self.verify(research)
-                return
             yield from self.reflect(research)
             is_last = research.round >= self.max_rounds
             if is_last or research.is_halted or not research.new_queries:

@@ -23,11 +23,10 @@ from agent.llm.extractive.ranking import ScoredLine
 from agent.llm.extractive.selection import choose_sentences
 from agent.outside import Excerpt, Task
 from agent.search.corpus import Corpus
-from agent.state import Hit, Slot, Source
+from agent.state import Draft, Hit, Slot, Source
 from agent.steps.generate_queries import MakeQueries
 from agent.steps.reflect import CheckCoverage, ReadSources
 from agent.steps.synthesize import WriteAnswer
-from agent.strategies.baselines import RecallAnswer
 from tests.support.caches import make_page
 
 DEMO = Path(__file__).parents[2] / "agent/demo"
@@ -530,9 +529,21 @@ def test_the_head_of_a_table_is_no_answer() -> None:
     assert "Architect | Opened" not in draft.answer and "Ada Quill" in draft.answer
 
 
-def test_refuses_tasks_that_need_a_writer() -> None:
+class Compose(Task[Draft]):
+    """A task of a plugin."""
+
+    name = "compose"
+
+    def system_prompt(self) -> str:
+        return "Write a poem."
+
+    def prompt(self) -> str:
+        return self.topic
+
+
+def test_refuses_tasks_that_it_does_not_know() -> None:
     with pytest.raises(ModelFailed) as caught:
-        ENGINE.generate(RecallAnswer(topic="x"), "")
+        ENGINE.generate(Compose(topic="x"), "")
     assert caught.value.outcome == "unsupported" and caught.value.remedy
 
 

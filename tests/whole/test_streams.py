@@ -99,7 +99,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 BATCH = ("batch", "topics.txt", "--offline", "--concurrency", "1", "--out")
-EVALUATE = ("evaluate", "set.jsonl", "--offline", "--no-baselines", "--results")
+EVALUATE = ("evaluate", "set.jsonl", "--offline", "--results")
 DOORS: dict[str, tuple[str, ...]] = {
     "json": ASKED,
     "markdown": (*ASKED, "--format", "markdown"),

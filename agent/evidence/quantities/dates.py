@@ -51,11 +51,6 @@ def find_years(text: str) -> list[str]:
     return _YEAR.findall(text)
 
 
-def is_year(text: str) -> bool:
-    """Whether a text is a year and nothing else."""
-    return bool(_YEAR.fullmatch(text))
-
-
 def date_spans(text: str) -> list[tuple[int, int]]:
     """Where dates, years, days and times of day stand in a text."""
     return [match.span() for match in _date_pattern().finditer(text)]
