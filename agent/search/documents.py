@@ -12,9 +12,11 @@ import os
 import re
 import time
 import zlib
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing
+from concurrent.futures import Future
 from functools import partial
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
@@ -22,15 +24,15 @@ from agent.characters import strip_controls
 from agent.documents.body_reader import BodyReader
 from agent.documents.body_text import Body, BodyText, Mark, UnreadablePage
 from agent.documents.registry import SUFFIXES
+from agent.outside import spawn
 from agent.search.files import FileScan, storable_name
-from agent.search.read_ahead import read_ahead
 
 MAX_BYTES = 50_000_000  # of a file; of one line where it is a .jsonl file, which has no limit
 MAX_TITLE = 1000  # characters; a title is stored with each part of a long document
 MAX_FALLBACK_TITLE = 80  # characters of a row's text, where the row has no title
 MAX_ADDRESS = 2000  # characters of a URL, or of the `id` of a row; a longer one counts as none
 MAX_WAIT = 600.0  # seconds for a worker to become free, while others read pages
-MAX_BATCH, MAX_BATCH_BYTES = 100, 1_000_000  # files and bytes that a worker gets at once
+MAX_BATCH, MAX_BATCH_BYTES = 50, 1_000_000  # files and bytes that a worker gets at once
 
 
 class Document(NamedTuple):
@@ -75,21 +77,20 @@ class FileReader(NamedTuple):
         Each iterator raises UnreadableFile, after the documents that are used all the same, and
         OutOfTime. Raises ReadFailed once the reader of bodies is closed.
         """
-        read = partial(self._read_batch, scan)
-        outcomes = read_ahead(_split_batches(scan, names), read, _weigh, self.bodies.width)
-        with closing(outcomes):
-            for name, outcome in outcomes:
+        underway: deque[Future[list[tuple[str, FileOutcome]]]] = deque()
+        for batch in chain(_split_batches(scan, names), repeat([], self.bodies.width)):
+            done = underway.popleft().result() if len(underway) >= self.bodies.width else []
+            underway.append(spawn(partial(self._read_batch, scan, batch)))
+            for name, outcome in done:
                 yield name, self._read_documents(scan.path(name), outcome)
 
-    def _read_batch(
-        self, scan: FileScan, names: Sequence[str]
-    ) -> Iterator[tuple[str, FileOutcome]]:
+    def _read_batch(self, scan: FileScan, names: Sequence[str]) -> list[tuple[str, FileOutcome]]:
         """What a worker has read of each file."""
         contents = [None if self.is_over() else _load(scan.path(name)) for name in names]
         bodies = [content for content in contents if isinstance(content, Body)]
-        outcomes = self.bodies.read_all(bodies, self.deadline, MAX_WAIT)
-        for name, content in zip(names, contents, strict=True):
-            yield name, next(outcomes) if isinstance(content, Body) else content
+        read = self.bodies.read_all(bodies, self.deadline, MAX_WAIT)
+        outcomes = (next(read) if isinstance(content, Body) else content for content in contents)
+        return list(zip(names, outcomes, strict=True))
 
     def _read_documents(self, file: Path, outcome: FileOutcome) -> Iterator[Document]:
         self.check_time()
@@ -126,11 +127,6 @@ def _split_batches(scan: FileScan, names: Iterable[str]) -> Iterator[list[str]]:
             yield batch
             batch, size = [], 0
     yield from [batch] if batch else []
-
-
-def _weigh(read: tuple[str, FileOutcome]) -> int:
-    """The characters of what was read of a file."""
-    return len(read[1].text) if isinstance(read[1], BodyText) else 0
 
 
 def _load(file: Path) -> Body | UnreadableFile | None:

@@ -9,8 +9,6 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-import threading
-import time
 import zipfile
 from collections.abc import Iterator
 from contextlib import closing
@@ -29,7 +27,6 @@ from agent.search.corpus import Corpus
 from agent.search.documents import FileReader
 from agent.search.files import scan_files
 from agent.search.open_indexes import OpenIndexes
-from agent.search.read_ahead import MAX_WEIGHT, read_ahead
 from agent.settings import parse_settings
 from tests.support.page_server import wait_for
 
@@ -341,57 +338,3 @@ def test_each_of_many_documents_may_give_as_much_as_one() -> None:
     with pytest.raises(WorkerEnded):
         list(process.answer([body], Countdown(20)))
     process.close()
-
-
-def test_batches_are_read_side_by_side_and_given_in_order() -> None:
-    both = threading.Barrier(2, timeout=20)
-
-    def read(batch: int) -> Iterator[int]:
-        if batch < 2:
-            both.wait()  # passes only where two are read at once
-        yield from range(10 * batch, 10 * batch + 3)
-
-    found = list(read_ahead(range(4), read, lambda _: 1, 2))
-    assert found == [10 * batch + n for batch in range(4) for n in range(3)]
-
-
-def test_no_batch_is_read_far_ahead_and_none_waits_for_ever() -> None:
-    read_items: list[int] = []
-
-    def read(batch: int) -> Iterator[int]:
-        for n in range(10):
-            read_items.append(batch)
-            yield n
-
-    found = read_ahead(range(3), read, lambda _: MAX_WEIGHT, 3)
-    assert next(found) == 0
-    assert wait_for(lambda: read_items.count(2) == 2)  # one is ready, one waits for room
-    time.sleep(0.05)
-    assert read_items.count(1) == read_items.count(2) == 2
-    assert list(found) == [*range(1, 10), *range(10), *range(10)]
-
-
-def test_what_reading_raises_comes_after_what_it_gave() -> None:
-    def read(batch: int) -> Iterator[int]:
-        yield batch
-        raise ValueError("broken")
-
-    found = read_ahead(range(2), read, lambda _: 1, 2)
-    assert next(found) == 0
-    with pytest.raises(ValueError, match="broken"):
-        next(found)
-
-
-def test_nothing_is_read_for_one_who_has_gone() -> None:
-    ended = threading.Event()
-
-    def read(_: int) -> Iterator[int]:
-        try:
-            yield from range(10**9)
-        finally:
-            ended.set()
-
-    found = read_ahead(range(1), read, lambda _: 1000, 2)
-    next(found)
-    found.close()
-    assert ended.wait(20)
