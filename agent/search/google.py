@@ -1,8 +1,8 @@
 """Google's result page as JSON, which its resellers SerpAPI and Serper pass on.
 
 Formats: https://serpapi.com/organic-results, https://serpapi.com/direct-answer-box-api,
-https://serpapi.com/knowledge-graph, https://serpapi.com/ai-overview,
-https://serpapi.com/related-questions. Serper writes most names in camel case.
+https://serpapi.com/knowledge-graph, https://serpapi.com/related-questions. Serper writes most names
+in camel case.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from agent.state import Hit
 from agent.state.json_data import Json, get_objects, get_path
 
 MAX_QUESTIONS = 4  # that people also ask
-MAX_BLOCKS = 5  # of an AI overview: more of them repeat the first and would crowd out the results
 
 
 def parse_page(body: Json, results: Iterable[Json]) -> tuple[Hit, ...]:
@@ -26,8 +25,7 @@ def parse_page(body: Json, results: Iterable[Json]) -> tuple[Hit, ...]:
 
 
 def parse_answers(body: Json) -> Iterator[Hit]:
-    """The answer box, the knowledge graph, the AI overview and what people also ask, each with its
-    own source link.
+    """The answer box and the knowledge graph, each with its own source link.
 
     One that names no source, or only another Google search, is left out: it cannot be cited.
     """
@@ -35,7 +33,6 @@ def parse_answers(body: Json) -> Iterator[Hit]:
     graph = body.get("knowledge_graph") or body.get("knowledgeGraph")
     link = _first_page_link(get_path(graph, "source", "link"), get_path(graph, "descriptionLink"))
     yield from _join_to_hit(link, get_path(graph, "title"), get_path(graph, "description"))
-    yield from _parse_ai_overview(body.get("ai_overview") or body.get("aiOverview"))
 
 
 def parse_website(body: Json) -> Iterator[Hit]:
@@ -69,30 +66,6 @@ def _parse_answer_box(box: object) -> Iterator[Hit]:
 def _get_list(value: object) -> list[object]:
     items = get_path(value, "list")
     return items if isinstance(items, list) else []
-
-
-def _parse_ai_overview(overview: object) -> Iterator[Hit]:
-    """A hit for each of the first blocks, at the first page that the block refers to.
-
-    The words are Google's and not the page's: the title says so.
-    """
-    references = get_objects(overview, "references")
-    blocks = get_objects(overview, "text_blocks")
-    if all(_first_reference(block) is None for block in blocks):  # only the whole has sources
-        blocks = [{"list": blocks, "reference_indexes": [get_path(references, 0, "index")]}]
-    for block in blocks[:MAX_BLOCKS]:
-        index = _first_reference(block)
-        cited = [reference for reference in references if reference.get("index") == index]
-        link = _first_page_link(get_path(cited, 0, "link"))
-        title = f"AI overview: {get_path(cited, 0, 'title') or ''}"
-        items = (item.get("snippet") or item.get("title") for item in get_objects(block, "list"))
-        yield from _join_to_hit(link, title, block.get("snippet"), *items)
-
-
-def _first_reference(block: object) -> object:
-    """The index of the first reference of a block; a list has them at its items."""
-    index = get_path(block, "reference_indexes", 0)
-    return get_path(block, "list", 0, "reference_indexes", 0) if index is None else index
 
 
 def _join_to_hit(link: str, title: object, *texts: object, day: object = None) -> Iterator[Hit]:

@@ -203,41 +203,12 @@ def test_recorded_html_instead_of_json(data: Path, name: str, page: str) -> None
 
 # --- what a result page itself answers ---------------------------------------------------------
 
-OVERVIEW = {
-    "text_blocks": [
-        {"type": "paragraph", "snippet": "It scales pods.", "reference_indexes": [1, 0]},
-        {"type": "heading", "snippet": "No source"},
-        {"type": "list", "list": [{"title": "One", "reference_indexes": [0]}, {"snippet": "Two"}]},
-    ],
-    "references": [
-        {"index": 0, "title": "Docs", "link": "https://docs.org/"},
-        {"index": 1, "title": "Blog", "link": "https://blog.org/"},
-    ],
-}
-
 
 def page_answers(name: str, **more: Any) -> list[tuple[str, str, str]]:
     with wire(name, json={**SERVICES[name].good, **more}):
         hits = service(name).search("q")
     assert hits[-1].url == "https://a.org/1"
     return [(hit.url, hit.title, hit.snippet) for hit in hits[:-1]]
-
-
-def test_ai_overview_is_a_hit_per_sourced_block() -> None:
-    assert page_answers("serpapi", ai_overview=OVERVIEW) == [
-        ("https://blog.org/", "AI overview: Blog", "It scales pods"),
-        ("https://docs.org/", "AI overview: Docs", "One. Two"),
-    ]
-
-
-def test_ai_overview_whose_blocks_name_no_source_stands_at_its_first() -> None:
-    blocks = [{"snippet": "A."}, {"snippet": "B."}]
-    overview = {"text_blocks": blocks, "references": OVERVIEW["references"]}
-    assert page_answers("serpapi", ai_overview=overview) == [
-        ("https://docs.org/", "AI overview: Docs", "A. B"),
-    ]
-    assert page_answers("serpapi", ai_overview={"text_blocks": blocks}) == []
-    assert page_answers("serpapi", ai_overview={"page_token": "later"}) == []
 
 
 def test_answer_boxes() -> None:
