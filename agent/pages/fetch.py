@@ -7,7 +7,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from agent import USER_AGENT
 from agent.documents.body_reader import BodyReader
@@ -31,15 +31,6 @@ from agent.state.urls import host_of
 BrowserUse = Literal["auto", "always", "never"]
 PLAIN_TEXT = "text/plain; charset=utf-8"
 HTML = "text/html; charset=utf-8"
-
-
-class GivenText(NamedTuple):
-    """The text of a page, and the search service that gave it."""
-
-    url: str
-    title: str
-    text: str
-    provider: str
 
 
 class PageReader:
@@ -138,16 +129,6 @@ class PageReader:
             run_with_timeout(self._limits.timeout, lambda: self._guard.check_public(url))
         except TimeoutError:
             raise ReadFailed(f"{host_of(url)}: no answer from DNS.", outcome="timeout") from None
-
-    def read_given(self, given: GivenText) -> Page:
-        """A page by the text that a search service gave, where the page itself may be read.
-
-        Its address and its site's robots.txt are checked as if it was fetched. Raises ReadFailed.
-        """
-        self.check(given.url)
-        data = given.text.encode("utf-8", "replace")
-        page = self.build(given.url, given.title, data, PLAIN_TEXT)
-        return page.model_copy(update={"text_from": given.provider})
 
     def build(self, url: str, title: str, data: bytes, content_type: str) -> Page:
         """A page of bytes that came from elsewhere than its address. Raises ReadFailed."""

@@ -15,7 +15,6 @@ from agent.errors import ReadFailed
 from agent.outside.budget import Budget
 from agent.outside.plugins import load_plugins
 from agent.outside.rate_limits import RateLimiter
-from agent.search.given_texts import GivenTexts
 from agent.settings import Settings, key_field, user_folder
 from agent.state import Page, SearchResults
 from agent.state.clock import utc_now
@@ -261,14 +260,13 @@ def _open_web(
     own |= {runs.name: runs} if runs else {}
     chain = build_search_chain(settings, search_options(settings), own, rate_limiter)
     reader = open_page_reader(settings)
-    given = GivenTexts(reader, is_wanted=settings.search_page_text)
-    web = _with_archive(settings, reader, _plugin_or_web(settings, given.read))
+    web = _with_archive(settings, reader, _plugin_or_web(settings, reader))
     web = _refuse_older(web, settings.since)
     web = _with_registries(settings, web)
     read = _read_first(corpus.read, web) if corpus else web
     warnings = _corpus_warnings(corpus) if corpus else tuple[str, ...]
     sources = Sources(
-        _with_time(lambda query: given.keep(chain(query))),
+        _with_time(chain),
         read,
         reader.warm,
         _in_turn(reader.close, chain.close),
@@ -393,7 +391,6 @@ def search_options(settings: Settings) -> SearchOptions:
         since=settings.since,
         allow_domains=settings.allow_domains,
         block_domains=settings.block_domains,
-        page_text=settings.search_page_text,
     )
 
 
@@ -421,7 +418,6 @@ def _search_key_fields(settings: Settings) -> dict[str, Any]:
     from agent.search.providers import SETS, account_of, find_services
 
     names = {"search", "searxng_url", "lang", "since", "allow_domains", "block_domains"}
-    names |= {"search_page_text"}
     in_sets = (name for one in SETS for name in find_services(settings, one))
     asked = list(map(account_of, (*settings.search, *in_sets)))
     names |= {f"{name}_base_url" for name in asked} & Settings.model_fields.keys()
@@ -439,7 +435,7 @@ def _read_key_fields(settings: Settings) -> dict[str, Any]:
         mode="json",
         include={
             *("allow_private_network", "fetch_through_proxy", "respect_robots", "page_browser"),
-            *("search_page_text", "since", "archive", "archive_base_url"),
+            *("since", "archive", "archive_base_url"),
             *("crossref_base_url", "europepmc_base_url"),
         },
     )

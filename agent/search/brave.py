@@ -15,7 +15,7 @@ class Brave(Service):
     """Format: https://api-dashboard.search.brave.com/app/documentation/web-search/get-started."""
 
     name, needs_key = "brave", True
-    row_names = ("url", "title", "snippet", "page_age", "text")
+    row_names = ("url", "title", "snippet", "page_age")
 
     def search(self, query: str) -> tuple[Hit, ...]:
         """Pages by rank. Raises SearchFailed."""

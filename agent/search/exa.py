@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent.search.hits import MAX_PAGE_TEXT, MAX_SNIPPET
+from agent.search.hits import MAX_SNIPPET
 from agent.search.service import Service
 from agent.state import Hit
 from agent.state.json_data import Json, get_objects
@@ -11,12 +11,11 @@ from agent.state.json_data import Json, get_objects
 class Exa(Service):
     """Format: https://exa.ai/docs/reference/search.
 
-    The request asks for highlights and text: without them a result has no snippet. Text has its
-    price by the page, whatever its length.
+    The request asks for highlights and text: without them a result has no snippet.
     """
 
     name, needs_key = "exa", True
-    row_names = ("url", "title", "snippet", "publishedDate", "text")
+    row_names = ("url", "title", "snippet", "publishedDate")
 
     def search(self, query: str) -> tuple[Hit, ...]:
         """Pages by likeness to the query. Raises SearchFailed."""
@@ -33,8 +32,7 @@ class Exa(Service):
 
     def _request_body(self, query: str) -> Json:
         query, options = self.options.for_query(query)
-        length = MAX_PAGE_TEXT if options.page_text else MAX_SNIPPET
-        contents = {"highlights": True, "text": {"maxCharacters": length}}
+        contents = {"highlights": True, "text": {"maxCharacters": MAX_SNIPPET}}
         body = {"query": query, "numResults": options.max_results, "type": "auto"}
         filters = {
             "includeDomains": list(options.allow_domains),

@@ -18,12 +18,9 @@ MAX_SNIPPET = 1000
 MAX_QUERY = 500
 MAX_DATE = 40
 MCP_SCHEME = "mcp"  # of the address of a text that only an MCP server of the user's has
-MAX_PAGE_TEXT = 100_000  # of a page that a service gives whole; a longer one is fetched
 
 
-def parse_hit(
-    url: object, title: object, snippet: object, day: object = None, page_text: object = None
-) -> Iterator[Hit]:
+def parse_hit(url: object, title: object, snippet: object, day: object = None) -> Iterator[Hit]:
     """Yield one hit, or none where there is no URL. Markup stays: `clean_hits` strips it."""
     if address := sanitize_line(url, MAX_URL + 1):
         yield Hit(
@@ -31,7 +28,6 @@ def parse_hit(
             title=sanitize_line(title, 10 * MAX_TITLE),
             snippet=sanitize_line(snippet, 10 * MAX_SNIPPET),
             date=sanitize_line(day, MAX_DATE) or None,
-            page_text=page_text if isinstance(page_text, str) else "",
         )
 
 

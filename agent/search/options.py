@@ -86,7 +86,7 @@ class SearchOptions(Frozen):
 
     A provider gets those that it supports; the chain enforces the dates and domains on every hit.
     `since` is the earliest day of publication; a hit without a date passes. A domain includes its
-    subdomains. With `page_text` the services that can are asked for the whole text of each page.
+    subdomains.
     """
 
     language: str = ""  # a BCP 47 tag; empty: the language of each query
@@ -94,7 +94,6 @@ class SearchOptions(Frozen):
     allow_domains: tuple[str, ...] = ()
     block_domains: tuple[str, ...] = ()
     max_results: int = Field(default=10, ge=1, le=20)
-    page_text: bool = False
 
     @field_validator("allow_domains", "block_domains")
     @classmethod

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from agent import USER_AGENT
-from agent.outside.http import MAX_BYTES, Endpoint
+from agent.outside.http import Endpoint
 from agent.search.hits import parse_hit
 from agent.search.options import SearchOptions
 from agent.settings import Settings, key_field
 from agent.state import Hit
 from agent.state.json_data import Json
-
-#: Of a reply with the text of twenty pages, whose length a service may not bound.
-MAX_BYTES_WITH_TEXT = 20_000_000
 
 
 class Service:
@@ -27,9 +24,7 @@ class Service:
     account = ""
     url_field = "{}_base_url"
     needs_key = False
-    #: Of a row of results: URL, title, snippet, date, and the text of the page, which is only
-    #: taken where it was asked for.
-    row_names: tuple[str, ...] = ()
+    row_names: tuple[str, ...] = ()  # of URL, title, snippet and date in a row of results
 
     def __init__(self, settings: Settings, options: SearchOptions | None = None) -> None:
         account = self.account or self.name
@@ -44,7 +39,6 @@ class Service:
             key_name.upper() if self.key or self.needs_key else "",
             self.key,
             settings.search_timeout,
-            max_bytes=MAX_BYTES_WITH_TEXT if self.options.page_text else MAX_BYTES,
         )
 
     @property
@@ -58,6 +52,5 @@ class Service:
 
     def parse_rows(self, body: Json, *path: str) -> tuple[Hit, ...]:
         """The hits of a reply, by the names in its rows. Raises SearchFailed."""
-        names = self.row_names if self.options.page_text else self.row_names[:4]
         rows = self.endpoint.get_results(body, *(path or ("results",)))
-        return tuple(hit for row in rows for hit in parse_hit(*map(row.get, names)))
+        return tuple(hit for row in rows for hit in parse_hit(*map(row.get, self.row_names)))

@@ -10,12 +10,11 @@ from agent.state.json_data import Json
 class Tavily(Service):
     """Format: https://docs.tavily.com/documentation/api-reference/endpoint/search.
 
-    At most 20 results. Its own `answer` is not requested: it names no source. The text of the pages
-    costs no more credits, and some time.
+    At most 20 results. Its own `answer` is not requested: it names no source.
     """
 
     name, needs_key = "tavily", True
-    row_names = ("url", "title", "content", "published_date", "raw_content")
+    row_names = ("url", "title", "content", "published_date")
 
     def search(self, query: str) -> tuple[Hit, ...]:
         """Pages, best first. Raises SearchFailed."""
@@ -32,6 +31,5 @@ class Tavily(Service):
             "include_domains": list(options.allow_domains),
             "exclude_domains": list(options.block_domains),
             "start_date": options.since and options.since.isoformat(),
-            "include_raw_content": options.page_text and "text",
         }
         return body | {name: value for name, value in filters.items() if value}

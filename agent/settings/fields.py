@@ -128,7 +128,6 @@ class Settings(Frozen):
     scholar_contact: str = ""  # an e-mail address, which these services ask for
     google_max_queries: int = Field(default=4, ge=0)  # of a run, with the key of Gemini: each costs
     search_timeout: float = Field(default=20.0, gt=0)
-    search_page_text: bool = False  # read the page texts of Exa and Tavily instead of the pages
     since: date | None = None  # pages not older than this, where a service can tell
     allow_domains: tuple[str, ...] = ()  # pages of these only, and of their subdomains
     block_domains: tuple[str, ...] = ()

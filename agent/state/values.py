@@ -109,9 +109,7 @@ class Hit(Frozen):
     addresses of the whole of its text.
 
     `generated`: the snippet has the words of a model, not of the page. It helps to choose a page
-    and is never a source. `page_text`: the text of the whole page, where it was asked for; it is
-    not stored with the hit, since the page that is read by it has it. `computed`: the result of a
-    computation, which is the page.
+    and is never a source. `computed`: the result of a computation, which is the page.
     """
 
     url: str
@@ -119,7 +117,6 @@ class Hit(Frozen):
     snippet: str = ""
     date: str | None = None
     generated: bool = False
-    page_text: str = Field(default="", exclude=True, repr=False)
     computed: str = Field(default="", exclude_if=lambda text: not text, repr=False)
     work: Json | None = seldom(None)
     places: tuple[str, ...] = seldom(())

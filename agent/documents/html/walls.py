@@ -86,14 +86,6 @@ def detect_wall(body: bytes, title: str, text: str) -> Wall | None:
     return next((wall for name, wall in WALLS.items() if name in found), None)
 
 
-def begins_with_notice(title: str, text: str) -> bool:
-    """Whether a text of a page whose HTML is not known begins as that of a wall, or of no page.
-
-    A call to log in counts for nothing: every second page begins with one.
-    """
-    return any(names - {"login"} for _, names in _match_notices(title, text))
-
-
 def _find_notices(title: str, text: str) -> set[str]:
     """The names of the walls whose notice the page begins with, if it has no other content."""
     sentences = [one.strip() for one in _SENTENCE_END.split(text)]
