@@ -51,7 +51,7 @@ FORMATS: dict[FormatName, FileFormat] = {
 def require_format(name: FormatName, out: Path | None) -> None:
     """Raises NotConfigured where a format cannot be made, UsageError where it has no place to go.
 
-    Whether there is a browser for a PDF is asked by `agent/answer/printed.py`.
+    Whether there is a browser for a PDF is asked by `agent/answer/pdf_renderer.py`.
     """
     form = FORMATS[name]
     require_extra("export", *form.modules)

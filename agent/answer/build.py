@@ -11,12 +11,7 @@ from agent.answer.addresses import CorpusAddresses
 from agent.answer.check import build_check, decide_check_status
 from agent.answer.formats import report_to_markdown
 from agent.answer.numbering import number_sources, renumber, renumber_slot
-from agent.answer.report import (
-    BLOCKED_OUTCOMES,
-    build_report,
-    cited_sources,
-    list_links,
-)
+from agent.answer.report import BLOCKED_OUTCOMES, build_report, cited_sources, list_links
 from agent.answer.schema import (
     Answer,
     Citation,
@@ -138,10 +133,7 @@ def _number_sources(answer: Answer, research: Research) -> Answer:
     if report := numbered.report:
         markdown = report_to_markdown(report, numbered.claims, numbered.citations)
         report = report.model_copy(update={"markdown": markdown})
-    changes = {
-        "report": report,
-        "warnings": (*numbered.warnings, *copies),
-    }
+    changes = {"report": report, "warnings": (*numbered.warnings, *copies)}
     return numbered.model_copy(update=changes)
 
 

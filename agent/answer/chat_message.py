@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from agent.answer.markdown import write_message
-from agent.answer.phrases import group_by_source, shown_title
-from agent.answer.shown import show_on_terminal
+from agent.answer.answer_view import show_on_terminal
+from agent.answer.markdown_renderer import render_message
+from agent.answer.messages import group_by_source, shown_title
 
 if TYPE_CHECKING:
     from agent.answer.schema import Answer, Citation
@@ -38,7 +38,7 @@ def write_chat_message(answer: Answer) -> ChatMessage:
     """The answer as a terminal shows it, in Markdown. It ends with the name of its run."""
     by_source = group_by_source(answer.citations)
     links = {number: quotes[0].link for number, quotes in by_source.items()}
-    text = write_message(show_on_terminal(answer).head, links)
+    text = render_message(show_on_terminal(answer).head, links)
     marks = tuple(_find_marks(text, {n: quotes[0] for n, quotes in by_source.items()}))
     return ChatMessage(text, marks, tuple(map(tuple, by_source.values())))
 

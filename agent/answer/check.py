@@ -189,10 +189,7 @@ def count_verdicts(verdicts: Sequence[CheckVerdict]) -> dict[str, int]:
 
 
 def _build_claim(
-    claim: CheckedClaim,
-    sources: Sequence[Source],
-    ids: dict[str, int],
-    addresses: CorpusAddresses,
+    claim: CheckedClaim, sources: Sequence[Source], ids: dict[str, int], addresses: CorpusAddresses
 ) -> ClaimCheck:
     sentence, quote = claim.sentence, claim.quote
     check = ClaimCheck(

@@ -1,7 +1,6 @@
-"""The formats of an answer; those that people read are writers of one tree.
+"""The formats of an answer; those that people read are renderers of one document.
 
-The writers are `text.py`, `markdown.py` and `html_page.py`. What is shown is said once, in
-`shown.py`. Which formats there are, all doors know from `agent/shell/formats.py`.
+Which formats there are, all interfaces know from `agent/file_formats.py`.
 """
 
 from __future__ import annotations
@@ -10,28 +9,24 @@ import io
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from agent.answer.html import element
-from agent.answer.html_page import write_body, write_html
-from agent.answer.markdown import write_markdown
-from agent.answer.shown import show_answer, show_on_terminal, show_report
+from agent.answer.answer_view import show_answer, show_on_terminal, show_report
+from agent.answer.html import Markup, element
+from agent.answer.html_renderer import render_body, render_fragment, render_page
+from agent.answer.markdown_renderer import render_markdown
 
 if TYPE_CHECKING:  # at run time, building an answer imports this module for the report's Markdown
     from agent.answer.check import CheckResult
+    from agent.answer.doc import View
     from agent.answer.report import ReportAnswer
     from agent.answer.schema import Answer, Citation
     from agent.file_formats import FormatName
     from agent.state import Claim
 
-BASE_STYLE, PAGE_STYLE = "agent.answer/base.css", "agent.answer/page.css"
 PDF_STYLE = "agent.answer/pdf.css"
 
 
 def write_answer(
-    answer: Answer,
-    name: FormatName,
-    *,
-    compact: bool = False,
-    browser: str = "",
+    answer: Answer, name: FormatName, *, compact: bool = False, browser: str = ""
 ) -> str | bytes:
     """The answer in a format. `browser`: that a PDF is printed with.
 
@@ -55,45 +50,59 @@ def write_answer(
     return writers[name]()
 
 
+def show(answer: Answer, *, is_brief: bool = False) -> View:
+    """What is shown of a run: its answer, or the check that it made.
+
+    `is_brief`: as a terminal shows it.
+    """
+    if answer.check is None:
+        return show_on_terminal(answer) if is_brief else show_answer(answer)
+    from agent.answer.check import build_check_result
+    from agent.answer.check_view import show_check, show_check_on_terminal
+
+    result = build_check_result(answer)
+    return show_check_on_terminal(result) if is_brief else show_check(result)
+
+
 def to_text(answer: Answer, width: int = 100, *, has_colour: bool = False) -> str:
     """The answer as lines of at most `width` columns; "" for an error, which is told elsewhere."""
-    from agent.answer.text import write_text
+    from agent.answer.text_renderer import render_text
 
-    page = show_on_terminal(answer)
-    return "" if answer.error else write_text(page, width, has_colour=has_colour)
+    if answer.error:
+        return ""
+    return render_text(show(answer, is_brief=True), width, has_colour=has_colour)
 
 
 def to_terminal(answer: Answer) -> str:
     """The text as the terminal under standard output shows it; "" for an error."""
-    from agent.answer.text import WIDTH, write_on_terminal
+    from agent.answer.text_renderer import WIDTH, render_on_terminal
 
-    return "" if answer.error else write_on_terminal(show_on_terminal(answer), WIDTH)
+    return "" if answer.error else render_on_terminal(show(answer, is_brief=True), WIDTH)
 
 
 def to_markdown(answer: Answer) -> str:
     """The answer as a document. Each `[n]` links to the first quote of its source."""
-    return write_markdown(show_answer(answer))
+    return render_markdown(show(answer, is_brief=answer.check is not None))
 
 
 def report_to_markdown(
     report: ReportAnswer, claims: Iterable[Claim], citations: Sequence[Citation]
 ) -> str:
     """The report alone, each `[n]` as text: `report.markdown` of the answer object."""
-    return write_markdown(show_report(report, claims, citations), is_linked=False)
+    return render_markdown(show_report(report, claims, citations), is_linked=False)
 
 
 def to_html(answer: Answer) -> str:
-    """The answer as a page. Each `[n]` links to its source on the page, which links to the web."""
-    return write_html(show_answer(answer), BASE_STYLE, PAGE_STYLE)
+    """The answer as a page. Each `[n]` links to its quote on the page, which links to the web."""
+    return render_page(show(answer))
 
 
-def to_check_text(result: CheckResult, *, for_terminal: bool = False) -> str:
-    """The check as text: the marked report, then what does not hold."""
-    from agent.answer.shown_check import show_check_on_terminal
-    from agent.answer.text import write_on_terminal, write_text
+def to_fragment(answer: Answer, prefix: str = "") -> Markup:
+    """The answer as a part of another page; its hooks are those of `html_renderer.py`.
 
-    page = show_check_on_terminal(result)
-    return write_on_terminal(page) if for_terminal else write_text(page, 10_000)
+    `prefix` is put before each id, so that several answers can be on one page.
+    """
+    return render_fragment(show(answer), prefix)
 
 
 def to_docx(answer: Answer) -> bytes:
@@ -101,26 +110,35 @@ def to_docx(answer: Answer) -> bytes:
     from html4docx import HtmlToDocx
 
     out = io.BytesIO()
-    HtmlToDocx().parse_html_string(write_body(show_answer(answer))).save(out)
+    HtmlToDocx().parse_html_string(render_body(show(answer))).save(out)
     return out.getvalue()
 
 
 def to_pdf(answer: Answer, browser: str = "") -> bytes:
     """The page on paper, its links alive."""
-    from agent.answer.printed import print_html
+    from agent.answer.pdf_renderer import print_html
 
-    return print_html(write_html(show_answer(answer), BASE_STYLE, PAGE_STYLE, PDF_STYLE), browser)
+    return print_html(render_page(show(answer), PDF_STYLE), browser)
 
 
 def to_html_frame(answer: Answer) -> str:
-    """The page in a frame of another page, where neither changes the other; its links open.
+    """The page in a frame of another page, where neither changes the other; its links open."""
+    may = "allow-popups allow-top-navigation-by-user-activation"
+    look = "width:100%;height:32em;border:0"
+    return element("iframe", srcdoc=to_html(answer), sandbox=may, style=look)
 
-    A mark shows the quotes of its source when it is pointed at.
-    """
-    page = write_html(show_answer(answer), BASE_STYLE, PAGE_STYLE, has_hover=True)
-    return element(
-        "iframe",
-        srcdoc=page,
-        sandbox="allow-popups allow-top-navigation-by-user-activation",
-        style="width:100%;height:32em;border:0",
-    )
+
+def check_to_text(result: CheckResult, *, for_terminal: bool = False) -> str:
+    """The check as text: the marked report, then what does not hold."""
+    from agent.answer.check_view import show_check_on_terminal
+    from agent.answer.text_renderer import render_on_terminal, render_text
+
+    page = show_check_on_terminal(result)
+    return render_on_terminal(page) if for_terminal else render_text(page, 10_000)
+
+
+def check_to_html(result: CheckResult) -> str:
+    """The check as a page to pass on; its script only opens quotes and steps through problems."""
+    from agent.answer.check_view import show_check
+
+    return render_page(show_check(result))

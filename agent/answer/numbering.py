@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TypeVar
+from typing import Any
 
 from agent.answer.schema import Answer, Citation, SlotAnswer
 from agent.evidence.citing import join_claims
-from agent.state import Alternative, Claim
+from agent.state import Claim, Frozen, Operand
 
 Numbers = Mapping[int, int]  # from the number of a source in the run to that in the answer
-CitingT = TypeVar("CitingT", Claim, SlotAnswer, Alternative)
+NUMBERED = ("claims", "citations", "closest", "slots", "report")  # fields with numbers in them
 
 
 def number_sources(answer: Answer) -> dict[int, int]:
@@ -23,24 +23,37 @@ def number_sources(answer: Answer) -> dict[int, int]:
 
 def renumber(answer: Answer, numbers: Numbers) -> Answer:
     """The answer with other numbers for its sources, its citations sorted by them."""
-    claims = _renumber_claims(answer.claims, numbers)
-    report = answer.report
-    if report:
-        sections = tuple(
-            one.model_copy(update={"sentences": _renumber_claims(one.sentences, numbers)})
-            for one in report.sections
-        )
-        conflicts = _renumber_claims(report.conflicts, numbers)
-        report = report.model_copy(update={"sections": sections, "conflicts": conflicts})
-    changes = {
-        "answer": join_claims(claims) if claims else answer.answer,
-        "claims": claims,
-        "citations": _renumber_citations(answer.citations, numbers),
-        "closest": _renumber_citations(answer.closest, numbers),
-        "slots": {name: renumber_slot(slot, numbers) for name, slot in answer.slots.items()},
-        "report": report,
-    }
-    return answer.model_copy(update=changes)
+    changed = {name: _renumber(getattr(answer, name), numbers) for name in NUMBERED}
+    claims = changed["claims"]
+    changed |= {"answer": join_claims(claims)} if claims else {}
+    for name in ("citations", "closest"):
+        changed[name] = tuple(sorted(changed[name], key=lambda c: (c.id, c.start, c.end, c.match)))
+    return answer.model_copy(update=changed)
+
+
+def renumber_slot(slot: SlotAnswer, numbers: Numbers) -> SlotAnswer:
+    """A slot with other numbers for its sources; those that have none are left out."""
+    made: SlotAnswer = _renumber(slot, numbers)
+    return made
+
+
+def _renumber(value: Any, numbers: Numbers) -> Any:
+    """A value of an answer with other numbers in each field that holds numbers of sources."""
+    if isinstance(value, dict):
+        return {key: _renumber(item, numbers) for key, item in value.items()}
+    if isinstance(value, tuple):
+        return tuple(_renumber(item, numbers) for item in value)
+    if not isinstance(value, Frozen):
+        return value
+    fields = {name: _renumber(getattr(value, name), numbers) for name in type(value).model_fields}
+    if isinstance(value, Citation):
+        fields["id"] = numbers[value.id]
+    elif isinstance(value, Operand):
+        fields["citation"] = numbers[value.citation]
+    elif "citations" in fields:
+        known = [numbers[n] for n in fields["citations"] if n in numbers]
+        fields["citations"] = tuple(known if isinstance(value, Claim) else sorted(known))
+    return value.model_copy(update=fields)
 
 
 def _used_numbers(answer: Answer) -> Iterator[int]:
@@ -54,31 +67,3 @@ def _used_numbers(answer: Answer) -> Iterator[int]:
     for claim in (*sentences, *(report.conflicts if report else ())):
         yield from claim.citations
     yield from (citation.id for citation in (*answer.citations, *answer.closest))
-
-
-def _renumber_citations(some: tuple[Citation, ...], numbers: Numbers) -> tuple[Citation, ...]:
-    cited = (one.model_copy(update={"id": numbers[one.id]}) for one in some)
-    return tuple(sorted(cited, key=lambda c: (c.id, c.start, c.end, c.match)))
-
-
-def _renumber_claims(claims: tuple[Claim, ...], numbers: Numbers) -> tuple[Claim, ...]:
-    return tuple(
-        claim.model_copy(
-            update={
-                "citations": tuple(numbers[n] for n in claim.citations),
-                "calculation": claim.calculation and claim.calculation.renumber(numbers),
-            }
-        )
-        for claim in claims
-    )
-
-
-def renumber_slot(slot: SlotAnswer, numbers: Numbers) -> SlotAnswer:
-    """A slot with other numbers for its sources; those that have none are left out."""
-    alternatives = tuple(_sort_numbers(one, numbers) for one in slot.alternatives)
-    return _sort_numbers(slot, numbers).model_copy(update={"alternatives": alternatives})
-
-
-def _sort_numbers(cited: CitingT, numbers: Numbers) -> CitingT:
-    known = sorted(numbers[n] for n in cited.citations if n in numbers)
-    return cited.model_copy(update={"citations": tuple(known)})

@@ -7,7 +7,7 @@ from typing import Literal
 
 from agent.answer.schema import Answer, SlotAnswer
 from agent.evidence import fold
-from agent.evidence.quantities import iso_dates, number_values
+from agent.slots.forms import holds_value
 from agent.slots.sameness import normalize_value
 from agent.state import Frozen, Scalar, Verdict
 from agent.state.json_data import Json
@@ -101,7 +101,7 @@ def build_row(
 def _build_cell(column: Column, answer: Answer) -> Cell:
     slot = answer.slots.get(column.name)
     if slot is None or slot.value is None:
-        return Cell(reason=_explain(column, answer, slot))
+        return Cell(reason=_explain(answer, slot))
     others = tuple(
         OtherValue(value=one.value, source=find_source(answer, one.citations, one.value))
         for one in slot.alternatives
@@ -119,15 +119,13 @@ def _build_cell(column: Column, answer: Answer) -> Cell:
     )
 
 
-def _explain(column: Column, answer: Answer, slot: SlotAnswer | None) -> str:
+def _explain(answer: Answer, slot: SlotAnswer | None) -> str:
     """Why a cell is empty."""
     if answer.error:
         return f"{answer.error.message.rstrip('.')}. {answer.error.remedy}".strip()
     if slot and slot.alternatives:
         said = ", ".join(str(one.value) for one in slot.alternatives)
         return f"The sources disagree: {said}"
-    if told := next((w for w in answer.warnings if w.startswith(f"{column.name}:")), ""):
-        return told
     if not answer.sources.read:
         return "No page could be read."
     return "The pages that were read do not say it."
@@ -136,16 +134,10 @@ def _explain(column: Column, answer: Answer, slot: SlotAnswer | None) -> str:
 def find_source(answer: Answer, numbers: Iterable[int], value: Scalar) -> CellSource | None:
     """The quote of the sources of these numbers that has a value in it, else their first quote."""
     cited = [one for number in numbers for one in answer.citations if one.id == number]
-    best = next((one for one in cited if _says(one.quote, value)), None)
+    best = next((one for one in cited if holds_value(one.quote, value, one.title)), None)
     if (found := best or next(iter(cited), None)) is None:
         return None
     return CellSource(**{name: getattr(found, name) for name in CellSource.model_fields})
-
-
-def _says(quote: str, value: Scalar) -> bool:
-    """Whether a quote has a value in it, as a word, a number or a day."""
-    said = fold(str(value)) in fold(quote) or value in set(iso_dates(quote))
-    return said or (not isinstance(value, str) and value in number_values(quote))
 
 
 def merge_rows(rows: Iterable[TableRow]) -> list[TableRow]:

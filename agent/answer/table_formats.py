@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterator
 from datetime import date, datetime
 from typing import Any
 
-from agent.answer import tree
-from agent.answer.html_page import write_html
+from agent.answer import doc
+from agent.answer.html_renderer import render_page
 from agent.answer.table import Cell, CellSource, TableAnswer, TableRow
 from agent.state import Scalar
 
-STYLES = ("agent.answer/base.css", "agent.answer/page.css")
 #: Characters with which a spreadsheet takes a text for a formula (OWASP, CSV injection).
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 MAX_COMMENT = 1000  # characters
@@ -94,33 +93,33 @@ def _lines_of(source: CellSource | None) -> list[str]:
 
 def to_table_html(table: TableAnswer) -> str:
     """A page: each value is a link to its quote on its page, and shows the quote on hover."""
-    return write_html(_show(table), *STYLES)
+    return render_page(_show(table))
 
 
 def to_table_terminal(table: TableAnswer) -> str:
     """The table in the width of the terminal under standard output, and what it lacks."""
-    from agent.answer.text import write_on_terminal
+    from agent.answer.text_renderer import render_on_terminal
 
-    return write_on_terminal(_show(table))
+    return render_on_terminal(_show(table))
 
 
-def _show(table: TableAnswer) -> tree.Shown:
+def _show(table: TableAnswer) -> doc.View:
     names = ["name", *(column.name for column in table.columns)]
     rows = [[[_name(row)], *map(_show_cell, row.cells.values())] for row in table.rows]
-    notes = [tree.Prose([tree.Text(text, "warn")]) for text in _notes(table)]
-    blocks: list[tree.Block] = [tree.Table(names, rows, "slots"), *notes]
-    return tree.Shown(table.topic, sections=[tree.PagePart("Table", blocks, "table", is_lead=True)])
+    notes = [doc.Prose([doc.Text(text, "warn")]) for text in _notes(table)]
+    blocks: list[doc.Block] = [doc.Table(names, rows, "slots"), *notes]
+    return doc.View(table.topic, sections=[doc.PagePart("Table", blocks, "table", is_lead=True)])
 
 
 def _name(row: TableRow) -> str:
     return f"{row.name} (also: {', '.join(row.also)})" if row.also else row.name
 
 
-def _show_cell(cell: Cell) -> tree.Parts:
+def _show_cell(cell: Cell) -> doc.Parts:
     url = cell.source.link if cell.source and cell.value is not None else ""
     value = "–" if cell.value is None else str(cell.value)
-    parts = [tree.Text(value, "" if url else "quiet", url, _describe(cell))]
-    return [*parts, tree.Text(" (disputed)", "warn")] if cell.status == "conflict" else parts
+    parts = [doc.Text(value, "" if url else "quiet", url, _describe(cell))]
+    return [*parts, doc.Text(" (disputed)", "warn")] if cell.status == "conflict" else parts
 
 
 def _notes(table: TableAnswer) -> Iterator[str]:

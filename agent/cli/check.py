@@ -191,13 +191,13 @@ def _print_result(result: CheckResult, options: dict[str, Any]) -> int:
 
 
 def _format(result: CheckResult, options: dict[str, Any], *, is_terminal: bool) -> str:
-    from agent.answer import check_page, formats
+    from agent.answer import formats
 
     chosen = options["format"] or ("text" if is_terminal else "json")
     if chosen == "html":
-        return check_page.write_check_page(result)
+        return formats.check_to_html(result)
     if chosen == "text":
-        return formats.to_check_text(result, for_terminal=is_terminal)
+        return formats.check_to_text(result, for_terminal=is_terminal)
     return result.model_dump_json(indent=2) + "\n"
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from agent.answer import Answer, Citation, build_error_answer, to_json
-from agent.answer.phrases import format_usd, group_by_source
+from agent.answer.messages import format_usd, group_by_source
 from agent.cli import shell
 from agent.errors import AgentError, Stopped
 from agent.outside import spawn

@@ -101,7 +101,7 @@ def require_formats(options: dict[str, Any]) -> dict[str, Any]:
         shell.require_format(form, options["out"])
     if "pdf" not in forms:
         return options
-    from agent.answer.printed import require_browser
+    from agent.answer.pdf_renderer import require_browser
 
     return {**options, "printer": require_browser(inputs.read_settings(options).page_browser_path)}
 

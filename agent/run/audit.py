@@ -18,7 +18,7 @@ from agent.answer import Answer, Citation, answer_validator, cite_page, drop_gon
 from agent.answer.addresses import CorpusAddresses
 from agent.answer.check import CheckResult, build_check_result
 from agent.answer.formats import report_to_markdown
-from agent.answer.phrases import group_claims
+from agent.answer.messages import group_claims
 from agent.checking.rules import Assessment, claims_before, decide_value, decide_verdict
 from agent.evidence.citing import join_claims
 from agent.evidence.links import quote_link

@@ -12,7 +12,7 @@ from rich.spinner import Spinner
 from rich.text import Text
 
 from agent import state
-from agent.answer.phrases import describe_usage
+from agent.answer.messages import describe_usage
 from agent.state.sanitizing import sanitize_for_display
 
 if TYPE_CHECKING:

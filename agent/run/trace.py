@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from agent.answer.phrases import describe_usage, format_usd
+from agent.answer.messages import describe_usage, format_usd
 from agent.outside.budget import sum_usage
 from agent.outside.recording import read_journal, read_newest_answer, translate_damage
 from agent.state.json_data import Json, get_objects, get_path

@@ -14,7 +14,7 @@ from fastapi.responses import JSONResponse
 
 from agent.answer import Answer
 from agent.answer.chat_message import ChatMessage, source_title, write_chat_message
-from agent.answer.phrases import STATUSES
+from agent.answer.messages import STATUSES
 from agent.errors import format_error
 from agent.server.faults import openai_error
 from agent.server.live import Frame, LiveRun

@@ -9,9 +9,9 @@ from typing import Any
 from fastapi import FastAPI, Response
 from fastapi.responses import FileResponse, PlainTextResponse
 
-from agent.answer.phrases import STANDING_LABELS, VERDICT_LABELS
-from agent.answer.shown import LONG_PARAGRAPH
-from agent.answer.shown_check import STATUSES, VERDICTS
+from agent.answer.answer_view import LONG_PARAGRAPH
+from agent.answer.check_view import STATUSES, VERDICTS
+from agent.answer.messages import STANDING_LABELS, VERDICT_LABELS
 from agent.errors import AgentError
 from agent.run.models import make_models
 from agent.search.documents import MAX_BYTES

@@ -12,10 +12,9 @@ from starlette.exceptions import HTTPException
 
 from agent.answer import Answer, build_error_answer
 from agent.answer.check import build_check_result
-from agent.answer.check_page import write_check_page
-from agent.answer.formats import to_check_text, to_markdown, write_answer
-from agent.answer.printed import print_html, require_browser
-from agent.answer.shown_check import describe_found, summarize
+from agent.answer.check_view import describe_found, summarize
+from agent.answer.formats import to_markdown, write_answer
+from agent.answer.pdf_renderer import require_browser
 from agent.errors import AgentError, JournalError, NotConfigured, UsageError
 from agent.file_formats import FORMATS, FormatName, require_format
 from agent.server.faults import OPENAI_PREFIX, fault_body, fault_status
@@ -72,9 +71,7 @@ def file_response(name: str, answer: Answer, form: FormatName, settings: Setting
     answer = answer.model_copy(update={"run": run})
     require_format(form, None)
     printer = require_browser(settings.page_browser_path) if form == "pdf" else ""
-    content = _write_check(answer, form, printer) if answer.check else None
-    if content is None:
-        content = write_answer(answer, form, browser=printer)
+    content = write_answer(answer, form, browser=printer)
     kind = FORMATS[form]
     headers = {
         "Content-Type": kind.content_type,
@@ -82,19 +79,6 @@ def file_response(name: str, answer: Answer, form: FormatName, settings: Setting
     }
     data = content.encode("utf-8", "replace") if isinstance(content, str) else content
     return Response(data, headers=headers)
-
-
-def _write_check(answer: Answer, form: FormatName, printer: str) -> str | bytes | None:
-    """A check in a format that shows its report; None for others."""
-    check = build_check_result(answer)
-    match form:
-        case "text":
-            return to_check_text(check)
-        case "html":
-            return write_check_page(check)
-        case "pdf":
-            return print_html(write_check_page(check), printer)
-    return None
 
 
 def require(found: T | None, missing: str) -> T:

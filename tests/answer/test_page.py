@@ -80,16 +80,16 @@ def test_it_is_readable(width: int, dark: bool, tab: Tab, tmp_path: Path) -> Non
 
 def test_a_marker_leads_to_its_quote_by_mouse_and_by_keyboard(tab: Tab) -> None:
     tab.set_viewport(1100, 740)
-    tab.click("#findings a.marker[href='#source-3']")
-    seen = """(() => { const e = document.querySelector('#source-3 blockquote');
+    tab.click("#findings a.marker[data-source='3']")
+    seen = """(() => { const e = document.querySelector('#quote-3-1 blockquote');
       const r = e.getBoundingClientRect();
       return [e.textContent, r.top >= 0 && r.bottom <= innerHeight]; })()"""
     assert tab.run(seen) == ["The final had 6 goals.", True]
-    assert style(tab, "#source-3", "outlineStyle") == "solid"
-    assert style(tab, "#source-3", "backgroundColor") != style(tab, "#source-2", "backgroundColor")
-    assert tab.run("document.activeElement.id") == "source-3"  # where reading goes on
+    assert style(tab, "#quote-3-1", "outlineStyle") == "solid"
+    assert style(tab, "#quote-3-1", "backgroundColor") != style(tab, "body", "backgroundColor")
+    assert tab.run("document.activeElement.id") == "quote-3-1"  # where reading goes on
     tab.press("Tab")
-    assert tab.run("document.activeElement.textContent") == "Finals in figures"
+    assert tab.run("document.activeElement.textContent") == "Open the page at this quote"
     assert tab.run(PALE) == []
 
 
@@ -106,7 +106,7 @@ def test_it_has_landmarks_headings_languages_and_directions(tab: Tab, answer: An
     assert style(tab, "#theme-3 + p", "direction") == "rtl"
     assert style(tab, "#theme-2 + p", "direction") == "ltr"
     assert tab.run("document.querySelector('#theme-2 + p').lang") == "zh"
-    assert tab.run("document.querySelector('#source-5 blockquote').lang") == "ar"
+    assert tab.run("document.querySelector('#source-5 blockquote p').lang") == "ar"
     tab.run("document.querySelector('.skip').focus()")
     tab.settle()
     assert tab.run("document.querySelector('.skip').getBoundingClientRect().left") >= 0
@@ -120,7 +120,7 @@ def test_a_printer_gets_all_of_it(tab: Tab) -> None:
     assert style(tab, "body", "backgroundColor") == "rgb(255, 255, 255)"
     assert tab.run(PALE) == []
     assert [style(tab, name, "display") for name in (".contents", ".there")] == ["none"] * 2
-    assert style(tab, ".source + p", "display") == "block"  # the address of the source
+    assert style(tab, ".source .title + p", "display") == "block"  # the address of the source
     tab.call("Emulation.setEmulatedMedia", media="")
 
 

@@ -17,10 +17,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from agent.answer import Answer, Error, SlotAnswer, phrases, to_json
+from agent.answer import Answer, Error, SlotAnswer, messages, to_json
 from agent.answer.formats import to_html, to_markdown
 from agent.answer.html import language_attributes
-from agent.answer.markdown import escape_markdown, format_link, format_table
+from agent.answer.markdown_renderer import escape_markdown, format_link, format_table
 from agent.state import Alternative, Claim
 from agent.state.sanitizing import sanitize_for_display
 from tests.support.reports import world_cup_answer
@@ -200,12 +200,12 @@ def test_a_report_as_a_document(answer: Answer) -> None:
     assert headings == [
         "The 2022 FIFA World Cup final", "Methodology", "Executive Summary", "Main Findings",
         "The match", "中文报道", "بالعربية", "Conflicting Information", "Confidence Assessment",
-        "Sources", "Facts", "Checked", "Warnings", "Links that were looked at", "Read (5)",
-        "Read as the search's snippet (1)", "Blocked (1)", "About this run",
+        "Sources", "Facts", "How it was checked", "Warnings", "Links that were looked at",
+        "Read (5)", "Read as the search's snippet (1)", "Blocked (1)", "About this run",
     ]  # fmt: skip
     ids = {citation.id for citation in answer.citations}
     assert {int(n) for n in re.findall(r"\[(\d+)\]", shown.text)} == ids
-    first = {n: quoted[0].link for n, quoted in phrases.group_by_source(answer.citations).items()}
+    first = {n: quoted[0].link for n, quoted in messages.group_by_source(answer.citations).items()}
     marked = [unescape(to) for to in shown.links if "#:~:text=" in to]
     assert {quote(url, safe="!#$%'*+,-./:=?@_~&") for url in first.values()} <= set(marked)
     assert "16 sentences: 10 confirmed by quotes, 1 partly confirmed, 1 not" in shown.text
@@ -221,10 +221,10 @@ def test_both_forms_say_the_same(answer: Answer) -> None:
     wanted = [answer.topic, report.title, report.rationale, "88,966", "89,000", "not found"]
     wanted += [citation.quote for citation in answer.citations]
     wanted += [citation.title for citation in answer.citations]
-    wanted += [claim.text.rstrip(".。") for claim in phrases.all_claims(answer)]
-    wanted += [text for _, text in phrases.describe_methodology(report)]
-    wanted += [text for _, text in phrases.describe_run(answer)]
-    wanted += [phrases.describe_source(citation) for citation in answer.citations]
+    wanted += [claim.text.rstrip(".。") for claim in messages.all_claims(answer)]
+    wanted += [text for _, text in messages.describe_methodology(report)]
+    wanted += [text for _, text in messages.describe_run(answer)]
+    wanted += [messages.describe_source(citation) for citation in answer.citations]
     wanted += [*answer.warnings, "partly confirmed", "not confirmed", "Medium."]
     for form, text in shown.items():
         missing = [one for one in wanted if words(one) not in text]

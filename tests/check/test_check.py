@@ -13,8 +13,7 @@ import jsonschema
 import pytest
 
 from agent.answer.check import CheckResult, build_check_result, check_schema
-from agent.answer.check_page import write_check_page
-from agent.answer.formats import to_check_text
+from agent.answer.formats import check_to_html, check_to_text
 from agent.checking.cited_claims import ClaimRuling, rule_claim
 from agent.cli.check import command
 from agent.documents.reports.reader import read_report
@@ -278,14 +277,14 @@ def test_the_page_escapes_what_it_shows(services: Services, settings: Settings) 
     services.pages = {"p": AMPERE}
     text = f"The <b>x</b> & \\<script> carries 150 cars and 360 ships [p]({services.url('p')})."
     run = begin_check(read_report(text.encode()), settings.model_copy(update={"verify": "rules"}))
-    page = write_check_page(build_check_result(run.answer()))
+    page = check_to_html(build_check_result(run.answer()))
     assert page.count("<script") == 1 and "&lt;script&gt;" in page
 
 
 def test_text_has_marks(services: Services, settings: Settings) -> None:
     services.think = judge(VERDICTS)
     result = check(services, settings)
-    text = to_check_text(result)
+    text = check_to_text(result)
     assert "\n1 sentence does not hold\n1 contradicted, 1 in part," in text
     assert "360 passengers [1]. ✓ The ship carries 150" in text
     assert "✗ contradicted: the page says 120\n  The ship carries 150 cars" in text

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from agent.answer.check import CheckResult, build_check_result
-from agent.answer.check_page import write_check_page
-from agent.answer.formats import to_check_text
+from agent.answer.formats import check_to_html, check_to_text
 from agent.cli.check import command
 from agent.documents.reports.reader import read_report
 from agent.errors import ReadFailed
@@ -88,7 +87,7 @@ def test_nothing_read_is_nothing_proved(
     capsysbinary: pytest.CaptureFixture[bytes],
 ) -> None:
     result = check(text, offline)
-    assert result.ok is ok and summary in to_check_text(result)
+    assert result.ok is ok and summary in check_to_text(result)
     assert (result.status == "insufficient") == (ok is None)
     monkeypatch.setenv("RUNS_DIR", str(tmp_path / "runs"))
     file = tmp_path / "r.md"
@@ -104,7 +103,7 @@ def test_what_was_found_and_read_is_told_first(offline: Settings) -> None:
     result = check(REPORT, offline)
     counts = {"sources": 2, "read": 1, "claims": 5, "judged": 4, "holding": 1}
     assert result.shares.model_dump() == counts
-    assert to_check_text(result).splitlines()[:3] == [
+    assert check_to_text(result).splitlines()[:3] == [
         "6 sentences, 5 with a source, 2 sources. Taken for markdown with numbers in brackets; "
         "--form takes it for something else.",
         "1 of 2 sources were read, 4 of 5 sentences with a source were judged.",
@@ -114,7 +113,7 @@ def test_what_was_found_and_read_is_told_first(offline: Settings) -> None:
     assert first.counts["contradicted"] == 2 and first.counts["supported"] == 1
     assert (second.status, second.counts["unreadable"]) == ("unreadable", 1)
     raw = "Ships sail \ue200cite\ue202turn9view0\ue201. " * 3
-    assert to_check_text(check(raw, offline)).startswith("Under half of the marks find an address")
+    assert check_to_text(check(raw, offline)).startswith("Under half of the marks find an address")
 
 
 # --- what became of sources -----------------------------------------------------------------------
@@ -219,7 +218,7 @@ def test_sources_are_dead_archived_retracted_or_closed(
     assert [one.status for one in closed.sources][1] == "dead", "only where the user allows it"
     offered = ["--archive" in one.reason for one in (*closed.sources, *result.sources)]
     assert offered == [False, True, True, True, False, False, False, False]
-    assert "retracted: Retraction 2010-02-06" in to_check_text(result)
+    assert "retracted: Retraction 2010-02-06" in check_to_text(result)
     assert result.run
     replay = Settings(replay=Path(result.run["journal"]))
     again = build_check_result(begin_check(None, replay).answer())
@@ -230,7 +229,7 @@ def test_sources_are_dead_archived_retracted_or_closed(
 
 
 def test_the_page_stands_alone_and_escapes(offline: Settings) -> None:
-    page = write_check_page(check(REPORT.replace("<b>new</b>", "\\<script>"), offline))
+    page = check_to_html(check(REPORT.replace("<b>new</b>", "\\<script>"), offline))
     assert page.count("<script") == 1 and "&lt;script&gt;" in page
     assert "default-src &#x27;none&#x27;" in page and not re.search(
         r'(src|href)="(?!#|https://(one|two))', page
@@ -242,16 +241,16 @@ def test_the_page_filters_and_steps_by_key(
     offline: Settings, browser: Browser, tmp_path: Path
 ) -> None:
     file = tmp_path / "check.html"
-    file.write_text(write_check_page(check(REPORT, offline)), encoding="utf-8")
+    file.write_text(check_to_html(check(REPORT, offline)), encoding="utf-8")
     shown = "[...document.querySelectorAll('.row .evidence')].filter(e => e.offsetParent).length"
     press = "document.dispatchEvent(new KeyboardEvent('keydown', {{key: '{}'}}))"
     with browser.tab(390, 800) as tab:
         tab.open(file.as_uri())
         assert tab.run(shown) == 5
         assert tab.run("document.documentElement.scrollWidth") <= 390
-        assert tab.run("document.querySelector('#quote-1').open") is False
+        assert tab.run("document.querySelector('#evidence-1').open") is False
         tab.click("#claim-1")
-        assert tab.run("document.querySelector('#quote-1').open") is True
+        assert tab.run("document.querySelector('#evidence-1').open") is True
         tab.run("document.activeElement.blur()")
         tab.run(press.format("n"))
         assert tab.run("document.activeElement.id") == "claim-2"

@@ -19,7 +19,7 @@ import pytest
 
 from agent.answer import Answer
 from agent.answer.formats import to_text
-from agent.answer.phrases import format_usd
+from agent.answer.messages import format_usd
 from agent.cli.commands import ASK, SUMMARIES
 from agent.state import Claim
 from tests.support.processes import run_command, run_interpreter, start_command

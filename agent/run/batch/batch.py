@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import click
 
-from agent.answer.phrases import format_usd
+from agent.answer.messages import format_usd
 from agent.errors import NON_RETRYABLE, JournalError, UsageError
 from agent.outside import spawn
 from agent.outside.budget import CallUsage, Caps, sum_usages

@@ -1,11 +1,12 @@
-"""A check in words: what was found, and, on a terminal, the report with marks and what fails."""
+"""The view of a check: as a page with what decides in the margin, and shorter on a terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from agent.answer import tree
+from agent.answer import doc
+from agent.answer.answer_view import list_warnings
 from agent.answer.check import (
     FAILING,
     CheckResult,
@@ -14,9 +15,9 @@ from agent.answer.check import (
     SourceCheck,
     SourceStatus,
 )
-from agent.answer.phrases import describe_calculation, describe_differences
-from agent.answer.shown import list_warnings
+from agent.answer.messages import describe_calculation, describe_differences
 from agent.state.reports import CheckVerdict, MarkForm
+from agent.state.urls import is_web_url
 
 
 class VerdictWords(NamedTuple):
@@ -57,22 +58,90 @@ STATUSES: dict[SourceStatus, str] = {
     "unaddressed": "not read",
 }
 OVERRIDE = "; --form takes it for something else"
-CARRYING = 5  # sources that carry most, on a terminal
-MOST_TOLD = 25
+SETTLED = ("supported", "unchecked")  # their quotes are closed at first
 
 
-def show_check_on_terminal(result: CheckResult) -> tree.Shown:
+def show_check(result: CheckResult) -> doc.View:
+    """The check as a page to pass on: the report with marks, and beside it what decides."""
+    report = result.report
+    lines = [*describe_check(result), result.error["remedy"] if result.error else ""]
+    worst = {summarize(result): "summary fails" if result.ok is False else "summary"}
+    told = [doc.Prose((line,), worst.get(line, "told")) for line in lines if line]
+    uncited = [doc.Item((one.text,)) for one in result.uncited]
+    return doc.View(
+        (report.title or report.name if report else "") or "A report",
+        head=told,
+        sections=(
+            doc.PagePart("The report", _list_lines(result), "report"),
+            doc.PagePart("By source", _tabulate_sources(result), "sources"),
+            doc.PagePart("Without a source", [doc.Bullets(uncited)] if uncited else (), "uncited"),
+            doc.PagePart("Warnings", list_warnings(result.warnings), "warnings"),
+        ),
+    )
+
+
+def _list_lines(result: CheckResult) -> list[doc.Block]:
+    """The lines of the report, and beside each what decides on its claims."""
+    numbers: dict[int, int] = {}  # of claims, by where they begin
+    blocks: list[doc.Block] = []
+    for row in cut_rows(result):
+        head = "".join(piece.text for piece in row)
+        claims = [piece.claim for piece in row if piece.claim]
+        if head.startswith("#") and not claims:
+            blocks.append(doc.Heading(head.strip("# *")))
+            continue
+        for claim in claims:
+            numbers[claim.start] = len(numbers) + 1
+        evidence = [_make_evidence(one, numbers[one.start], result) for one in claims]
+        blocks.append(doc.ReportLine(_mark_row(row, numbers), evidence))
+    return blocks
+
+
+def _make_evidence(claim: ClaimCheck, number: int, result: CheckResult) -> doc.Evidence:
+    """The verdict on a claim in words, and the quote that decides or is nearest."""
+    cited = {one.id: one for one in result.sources}
+    notes = [doc.Prose((note,), "quiet") for note in describe_notes(claim)]
+    quote = [doc.Quotation(claim.quote)] if claim.quote else []
+    numbers = [claim.source] if claim.source else claim.sources
+    pages = [_make_page_line(cited[n], claim) for n in numbers if n in cited]
+    is_open = claim.verdict not in SETTLED
+    blocks: list[doc.Block] = [*notes, *quote, *pages]
+    return doc.Evidence(number, claim.verdict, describe_claim(claim), blocks, is_open)
+
+
+def _make_page_line(source: SourceCheck, claim: ClaimCheck) -> doc.Prose:
+    state = "" if source.status == "read" else f" · {describe_source(source)[1]}"
+    address = claim.link or source.url
+    link = (doc.Text("Open the page", "there", address),) if is_web_url(address) else ()
+    return doc.Prose((f"[{source.id}] {source.title or source.url}{state} ", *link), "quiet")
+
+
+def _tabulate_sources(result: CheckResult) -> Sequence[doc.Block]:
+    """Each source: what it carries, what became of it."""
+    rows = [
+        (
+            (f"[{one.id}] ", doc.Text(one.title or one.url or "no address", url=one.url)),
+            (counts,),
+            (doc.Text(state, f"badge source-{one.status}"),),
+        )
+        for one in sort_sources(result)
+        for counts, state in [describe_source(one)]
+    ]
+    return (doc.Table(("Source", "Sentences", "State"), rows, "slots"),) if rows else ()
+
+
+def show_check_on_terminal(result: CheckResult) -> doc.View:
     """The check for a terminal: what was found, the marked report, then what does not hold."""
     worst = sorted(result.claims, key=lambda claim: ORDER.index(claim.verdict))
-    rows = [_mark_row(row) for row in cut_rows(result)] if result.claims else []
-    blocks: list[tree.Block] = [
-        tree.Group(tuple(tree.Prose((line,)) for line in describe_check(result, OVERRIDE))),
-        *map(tree.Prose, rows),
+    rows = [_mark_row(row, {}) for row in cut_rows(result)] if result.claims else []
+    blocks: list[doc.Block] = [
+        doc.Group(tuple(doc.Prose((line,)) for line in describe_check(result, OVERRIDE))),
+        *map(doc.Prose, rows),
         *(_show_problem(claim, result) for claim in worst if _is_shown(claim)),
-        *_list_sources(result),
+        *_tabulate_sources(result),
         *list_warnings(result.warnings),
     ]
-    return tree.Shown("", blocks)
+    return doc.View("", blocks)
 
 
 # --- what was found -------------------------------------------------------------------------------
@@ -161,22 +230,6 @@ def describe_source(source: SourceCheck) -> tuple[str, str]:
     return ", ".join(_count_words(source.counts)), f"{state}: {reason}" if reason else state
 
 
-def _list_sources(result: CheckResult) -> Sequence[tree.Block]:
-    """The sources that carry most, and those of which something is to be told."""
-    ordered = sort_sources(result)
-    told = [one for n, one in enumerate(ordered) if n < CARRYING or one.status != "read"]
-    items = [tree.Item((_describe_line(one),)) for one in told[:MOST_TOLD]]
-    if more := len(ordered) - len(items):
-        items.append(tree.Item((f"and {more} more",)))
-    return (tree.Heading("By source"), tree.Bullets(items)) if told else ()
-
-
-def _describe_line(source: SourceCheck) -> str:
-    counts, state = describe_source(source)
-    number = f"[{source.id}] {source.title or source.url}"
-    return f"{number}: {counts or 'no sentence'}; {state}"
-
-
 # --- the report ----------------------------------------------------------------------------------
 
 
@@ -208,22 +261,24 @@ def _cut_report(result: CheckResult) -> Iterator[ReportPiece]:
     yield ReportPiece(text[at:])
 
 
-def _mark_row(row: Sequence[ReportPiece]) -> tree.Parts:
+def _mark_row(row: Sequence[ReportPiece], numbers: Mapping[int, int]) -> doc.Parts:
     """A line of the report, each claim with its mark behind it."""
-    parts: list[tree.Inline] = []
+    parts: list[doc.Inline] = []
     for before, piece in zip((ReportPiece(""), *row), row, strict=False):
         gap = (" ",) if before.claim and piece.text[:1].isalnum() else ()
-        parts += [*gap, *_mark(piece)]
+        parts += [*gap, *_mark(piece, numbers)]
     return parts
 
 
-def _mark(piece: ReportPiece) -> tree.Parts:
+def _mark(piece: ReportPiece, numbers: Mapping[int, int]) -> doc.Parts:
     if piece.claim is None:
         return (piece.text,)
     verdict = piece.claim.verdict
     mark, label = VERDICTS[verdict]
     words = mark if verdict == "supported" else f"{mark} {label}"
-    return (tree.Text(piece.text, f"claim-{verdict}"), " ", tree.Text(words, f"verdict {verdict}"))
+    number = numbers.get(piece.claim.start, 0)
+    sentence = doc.Sentence((piece.text,), verdict, describe_claim(piece.claim))
+    return (sentence, " ", doc.Verdict(words, verdict, number))
 
 
 def describe_claim(claim: ClaimCheck) -> str:
@@ -244,15 +299,15 @@ def describe_notes(claim: ClaimCheck) -> list[str]:
     return made + describe_differences(claim.differences, claim.verdict, "report")
 
 
-def _show_problem(claim: ClaimCheck, result: CheckResult) -> tree.Group:
+def _show_problem(claim: ClaimCheck, result: CheckResult) -> doc.Group:
     """A claim that is not confirmed, with the quote that decides."""
     urls = [one.page_url for one in result.sources if one.id == claim.source]
-    source = (tree.Prose((f"  [{claim.source}] {url}",)) for url in urls)
-    quote = (tree.Prose((f"> {claim.quote}",)), *source) if claim.quote else ()
-    notes = [tree.Prose((note,), "quiet") for note in describe_notes(claim)]
-    return tree.Group(
+    source = (doc.Prose((f"  [{claim.source}] {url}",)) for url in urls)
+    quote = (doc.Prose((f"> {claim.quote}",)), *source) if claim.quote else ()
+    notes = [doc.Prose((note,), "quiet") for note in describe_notes(claim)]
+    return doc.Group(
         (
-            tree.Prose((describe_claim(claim),)),
-            tree.Group((tree.Prose((claim.text,)), *notes, *quote), "inset"),
+            doc.Prose((describe_claim(claim),)),
+            doc.Group((doc.Prose((claim.text,)), *notes, *quote), "inset"),
         )
     )

@@ -1,7 +1,7 @@
-"""What is shown of an answer, a check or a trace: a small tree that every writer knows.
+"""The document model: what is shown of an answer, a check or a table, for every renderer.
 
-A writer makes text, Markdown or HTML of it and knows nothing of what it is about. A role says what
-a part is; it is the class of its element in HTML. Texts are foreign: writers escape them.
+A renderer makes text, Markdown or HTML of it and knows nothing of what it is about. A role says
+what a part is; it is the class of its element in HTML. Texts are foreign: renderers escape them.
 """
 
 from __future__ import annotations
@@ -23,12 +23,32 @@ class Text(NamedTuple):
 
 
 class Marks(NamedTuple):
-    """The numbers of the sources of what stands before: `[1][2]`."""
+    """The numbers of the sources of what stands before: `[1][2]`.
+
+    `about` is what they stand behind: HTML links each to the quote of its source that is nearest.
+    """
 
     numbers: Sequence[int]
+    about: str = ""
 
 
-Inline: TypeAlias = str | Text | Marks
+class Sentence(NamedTuple):
+    """A sentence with its marks. `note` says in words how it was judged."""
+
+    parts: Sequence[str | Text | Marks]
+    verdict: str
+    note: str = ""
+
+
+class Verdict(NamedTuple):
+    """The verdict on a claim of a report, in words; HTML links it to the evidence of `number`."""
+
+    text: str
+    verdict: str
+    number: int = 0
+
+
+Inline: TypeAlias = str | Text | Marks | Sentence | Verdict
 Parts: TypeAlias = Sequence[Inline]
 
 
@@ -97,14 +117,25 @@ class Group(NamedTuple):
     title: str = ""
 
 
-class Drawing(NamedTuple):
-    """What only HTML can show. Unlike all other texts it is markup already."""
+class Evidence(NamedTuple):
+    """What decides on a claim of a report, folded unless `is_open`. Only HTML shows it."""
 
-    markup: str
+    number: int
+    verdict: str
+    summary: str
+    blocks: Sequence[Block]
+    is_open: bool = False
+
+
+class ReportLine(NamedTuple):
+    """A line of a report that was checked, and beside it what decides on each of its claims."""
+
+    parts: Parts
+    evidence: Sequence[Evidence] = ()
 
 
 class PagePart(NamedTuple):
-    """A part of a page; without blocks it is not shown. `id` names it in HTML.
+    """A section; without blocks it is not shown. `id` names it in HTML.
 
     `is_lead`: it follows the title, so that in Markdown it needs no heading.
     """
@@ -115,10 +146,12 @@ class PagePart(NamedTuple):
     is_lead: bool = False
 
 
-Block: TypeAlias = "Heading | Prose | Bullets | Table | Quotation | SourceEntry | Group | Drawing"
+Block: TypeAlias = (
+    "Heading | Prose | Bullets | Table | Quotation | SourceEntry | Group | Evidence | ReportLine"
+)
 
 
-class Shown(NamedTuple):
+class View(NamedTuple):
     """All that is shown: what stands under the title, the sections, and how it ends."""
 
     title: str
@@ -130,4 +163,11 @@ class Shown(NamedTuple):
 
 def plain_text(parts: Parts) -> str:
     """The words of parts, without marks."""
-    return "".join(part if isinstance(part, str) else getattr(part, "text", "") for part in parts)
+    return "".join(
+        part
+        if isinstance(part, str)
+        else plain_text(part.parts)
+        if isinstance(part, Sentence)
+        else getattr(part, "text", "")
+        for part in parts
+    )

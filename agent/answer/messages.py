@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from agent.evidence.markdown import split_cells
@@ -31,8 +31,6 @@ VERDICT_LABELS: dict[Verdict, str] = {
     "contradicted": "contradicted by its source",
     "unchecked": "not checked",
 }
-#: What is said of a value with this verdict where there is no room for more.
-VALUE_LABELS: dict[Verdict, str] = {**VERDICT_LABELS, "supported": "confirmed", "unchecked": ""}
 #: What became of a page that was found or tried.
 BECAME = {
     "read": "Read",
@@ -54,11 +52,18 @@ STATUSES = {
     "error": "No answer",
 }
 #: What a status means, where the words alone do not say it.
-MEANINGS = {
-    "partial": "something is open",
-    "insufficient": "nothing that was read answers",
-}
+MEANINGS = {"partial": "something is open", "insufficient": "nothing that was read answers"}
 CLOSEST = "Closest that was read"
+DISAGREE = "The sources disagree"
+#: What to try where nothing answers, by the role of its line.
+TRIES = {"deeper": "Search deeper: more rounds, more pages", "rephrase": "Ask in other words"}
+#: How a claim was judged, by its verdict; one that is supported is told by whom.
+VERDICT_REASONS: dict[Verdict, str] = {
+    "partial": "In part: these words say some of the sentence.",
+    "unsupported": "Not confirmed: these words do not say it.",
+    "contradicted": "Contradicted: these words say something else.",
+    "unchecked": "Not judged: no second reading was made.",
+}
 
 
 def describe_followed(answer: Answer) -> str:
@@ -87,6 +92,54 @@ def describe_differences(differences: Iterable[Difference], verdict: str, said: 
 def read_cells(row: str) -> list[str]:
     """The cells of a row of a Markdown table, as they read."""
     return [cell.replace("\\|", "|") for cell in split_cells(row)]
+
+
+def explain_nothing(answer: Answer) -> str:
+    """Why there is no answer; "" where there is one, or an error."""
+    if answer.status != "insufficient":
+        return ""
+    read = "Nothing that was read answers this."
+    return read if answer.sources.read else "No page was read, so there is nothing to answer from."
+
+
+def describe_page(citation: Citation) -> str:
+    """Which page a quote is of: title, address, date, and how far it may be trusted."""
+    standing = describe_credibility(citation.credibility)
+    parts = (shown_title(citation), citation.url, citation.date, standing)
+    return " · ".join(filter(None, parts))
+
+
+def explain_verdict(claim: Claim) -> str:
+    """How a sentence was judged, in words."""
+    if claim.verdict != "supported":
+        return VERDICT_REASONS[claim.verdict]
+    if claim.by == "rule":
+        return "Confirmed: the sentence is the page's own, word for word."
+    if claim.by == "calculation":
+        return "Confirmed: it follows from quoted numbers, computed again."
+    return f"Confirmed: {claim.by or 'a second reading'} found it said in these words."
+
+
+def describe_checks(answer: Answer) -> list[tuple[str, str]]:
+    """What was checked of an answer and what was not, a line each, by `check`, `half` or `open`."""
+    by = Counter(claim.by for claim in all_claims(answer) if claim.verdict == "supported")
+    models = [name for name in by if name not in ("", "rule", "calculation")]
+    judges = ", ".join(models)
+    exact = sum(one.match == "exact" for one in answer.citations)
+    lines = [
+        ("check", exact, "quote", "found on the page letter by letter"),
+        ("half", len(answer.citations) - exact, "quote", "found but for case, spaces or signs"),
+        ("check", by["rule"], "sentence", "word for word on the page"),
+        ("check", by["calculation"], "sentence", "computed again from quoted numbers"),
+        (
+            "check",
+            sum(by[name] for name in models),
+            "sentence",
+            f"confirmed by {judges}",
+        ),
+    ]
+    done = [(role, f"{_format_count(n, noun)} {what}.") for role, n, noun, what in lines if n]
+    return done and [*done, ("open", "Not judged: whether the pages themselves are right.")]
 
 
 def describe_verdicts(answer: Answer) -> str:
@@ -205,15 +258,12 @@ def is_disputed(slot: SlotAnswer) -> bool:
     return bool(slot.alternatives) and (slot.status == "conflict" or not slot.of)
 
 
-def describe_slot(slot: SlotAnswer, found: Mapping[Verdict, str] | None = None) -> str:
-    """How a slot stands, and on how many sources; `found` are words for one with a value."""
+def describe_slot(slot: SlotAnswer) -> str:
+    """How a slot stands, and on how many sources."""
     if slot.status != "filled":
         return SLOT_LABELS[slot.status]
-    if slot.of:
-        return f"{SLOT_LABELS['filled']}, {SEVERAL_THINGS}"
-    label = SLOT_LABELS["filled"] if found is None else found[slot.verdict]
     sources = _format_count(len(list_values(slot)[0][1]), "source")
-    return ", ".join(filter(None, (label, sources)))
+    return f"{SLOT_LABELS['filled']}, {SEVERAL_THINGS if slot.of else sources}"
 
 
 def describe_run(answer: Answer) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""A tree as Markdown (CommonMark and GitHub's tables): foreign text is escaped, never markup."""
+"""A document as Markdown (CommonMark and GitHub's tables): foreign text is never markup."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from urllib.parse import quote
 
-from agent.answer import tree
+from agent.answer import doc
 from agent.state.sanitizing import sanitize_for_display
 from agent.state.urls import is_web_url
 
@@ -25,13 +25,13 @@ _LINE_START_MARKUP = re.compile(r"^(?:[-+=:%]|\d{1,9}(?=[.)](?:\s|$)))")
 _URL_CHARACTERS = "!#$%'*+,-./:=?@_~&"
 
 
-def write_markdown(page: tree.Shown, *, is_linked: bool = True) -> str:
+def render_markdown(page: doc.View, *, is_linked: bool = True) -> str:
     """The page as a document. `is_linked`: each `[n]` links to the first quote of its source."""
     sources = [block for section in page.sections for block in section.blocks]
     links = {
         block.number: _format_destination(block.quotes[0].url)
         for block in sources
-        if isinstance(block, tree.SourceEntry) and is_linked
+        if isinstance(block, doc.SourceEntry) and is_linked
     }
     links = {number: link for number, link in links.items() if link}
     parts = list(_Writer(set(links)).write_page(page))
@@ -39,7 +39,7 @@ def write_markdown(page: tree.Shown, *, is_linked: bool = True) -> str:
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def write_message(blocks: Iterable[tree.Block], links: Mapping[int, str]) -> str:
+def render_message(blocks: Iterable[doc.Block], links: Mapping[int, str]) -> str:
     """Blocks as a message of a chat: each `[n]` is a link by itself, where its source has one."""
     inline = {n: link for n, url in links.items() if (link := _format_destination(url))}
     return "\n\n".join(filter(None, map(_Writer(set(inline), inline).write, blocks)))
@@ -55,60 +55,64 @@ class _Writer:
         self._linked = linked
         self._inline_links = inline
 
-    def write_page(self, page: tree.Shown) -> Iterator[str]:
+    def write_page(self, page: doc.View) -> Iterator[str]:
         yield f"# {escape_markdown(page.title)}"
         yield from map(self.write, page.head)
         for section in (*page.sections, *page.foot):
             yield from self._write_section(section)
 
-    def _write_section(self, section: tree.PagePart) -> Iterator[str]:
+    def _write_section(self, section: doc.PagePart) -> Iterator[str]:
         if section.blocks and not section.is_lead:
             yield f"## {escape_markdown(section.heading)}"
         yield from map(self.write, section.blocks)
 
-    def write(self, block: tree.Block) -> str:
+    def write(self, block: doc.Block) -> str:
         match block:
-            case tree.Heading():
+            case doc.Heading():
                 return f"### {escape_markdown(block.text)}"
-            case tree.Prose(role="status"):
+            case doc.Prose(role="status"):
                 return f"*{'; '.join(map(self._inline, block.parts))}*"
-            case tree.Prose():
+            case doc.Prose():
                 return self._join(block.parts)
-            case tree.Bullets():
+            case doc.Bullets():
                 # below the list of sources, of which a message would make one list with it
                 rule = (
                     "---\n\n" if block.role == "warnings" and self._inline_links is not None else ""
                 )
                 return rule + "\n".join(self._items(block.items))
-            case tree.Table():
+            case doc.Table():
                 rows = [list(map(self._join, row)) for row in block.rows]
                 return format_table(list(map(escape_markdown, block.head)), rows)
-            case tree.Quotation():
+            case doc.Quotation():
                 return self._quote(block)
-            case tree.SourceEntry():
+            case doc.SourceEntry():
                 return self._source(block)
-            case tree.Group():
+            case doc.ReportLine(parts=parts):
+                return self._join(parts)
+            case doc.Group():
                 title = [f"**{block.title}**"] if block.title else []
                 return "\n\n".join([*title, *map(self.write, block.blocks)])
         return ""
 
-    def _items(self, items: Iterable[tree.Item], indent: str = "") -> Iterator[str]:
+    def _items(self, items: Iterable[doc.Item], indent: str = "") -> Iterator[str]:
         for item in items:
             yield f"{indent}- {self._join(item.parts)}"
             yield from self._items(item.items, f"{indent}  ")
 
-    def _join(self, parts: tree.Parts) -> str:
+    def _join(self, parts: doc.Parts) -> str:
         return "".join(map(self._inline, parts)).strip()
 
-    def _inline(self, part: tree.Inline) -> str:
+    def _inline(self, part: doc.Inline) -> str:
         match part:
-            case tree.Marks(numbers=numbers):
+            case doc.Marks(numbers=numbers):
                 return "".join(map(self._mark, numbers))
-            case tree.Text(url=url) if url:
+            case doc.Sentence(parts=parts):
+                return "".join(map(self._inline, parts))
+            case doc.Text(url=url) if url:
                 return format_link(url, escape_markdown(part.text))
-            case tree.Text(role="strong"):
+            case doc.Text(role="strong"):
                 return f"**{escape_markdown(part.text)}**"
-            case tree.Text(role=role) if role.startswith("mark"):
+            case doc.Text(role=role) if role.startswith("mark"):
                 return f"*({part.text})*"
         text = part if isinstance(part, str) else part.text
         words = escape_markdown(text)
@@ -120,7 +124,7 @@ class _Writer:
         to = f"[{number}]" if self._inline_links is None else f"({self._inline_links[number]})"
         return rf"[\[{number}\]]{to}"
 
-    def _source(self, source: tree.SourceEntry) -> str:
+    def _source(self, source: doc.SourceEntry) -> str:
         """A source, and below it each of its quotes with the link that opens the page there."""
         is_page = self._inline_links is None  # else only what cites a source is a mark
         label = self._mark(source.number) if is_page else f"({source.number})"
@@ -133,7 +137,7 @@ class _Writer:
             ["- " + "\\\n  ".join(filter(None, lines)), *map(self._quote, source.quotes)]
         )
 
-    def _quote(self, quote: tree.Quotation) -> str:
+    def _quote(self, quote: doc.Quotation) -> str:
         place = f"({escape_markdown(quote.place)})" if quote.place else ""
         parts = (escape_markdown(quote.text), place, format_link(quote.url, "at its place"))
         return f"  > {' '.join(filter(None, parts))}"

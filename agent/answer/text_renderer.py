@@ -1,4 +1,4 @@
-"""A tree as it is read on a terminal.
+"""A document as it is read on a terminal.
 
 Foreign text is printed as plain text: nothing in it is markup or moves a cursor.
 """
@@ -15,7 +15,7 @@ from rich.panel import Panel
 from rich.table import Table as RichTable
 from rich.text import Text as RichText
 
-from agent.answer import tree
+from agent.answer import doc
 from agent.state.sanitizing import sanitize_for_display
 
 WIDTH = 100  # columns: longer lines are hard to read
@@ -34,14 +34,11 @@ STYLES = {
     "unchecked": "bright_black",
     "unreadable": "bright_black",
     "conflict": "yellow",
-    "good": "green",
-    "bad": "red",
-    "figure": QUIET,
 }
-BULLETS = {"warnings": RichText("! ", "yellow"), "labelled": RichText(""), "lines": RichText("")}
+BULLETS = {"warnings": RichText("! ", "yellow"), "labelled": RichText("")}
 
 
-def write_text(page: tree.Shown, width: int = WIDTH, *, has_colour: bool = False) -> str:
+def render_text(page: doc.View, width: int = WIDTH, *, has_colour: bool = False) -> str:
     """The page as lines of at most `width` columns."""
     console = Console(
         file=StringIO(),
@@ -61,10 +58,10 @@ def write_text(page: tree.Shown, width: int = WIDTH, *, has_colour: bool = False
     return "\n".join(line.rstrip() for line in capture.get().strip("\n").split("\n")) + "\n"
 
 
-def write_on_terminal(page: tree.Shown, most: int = 10_000) -> str:
+def render_on_terminal(page: doc.View, most: int = 10_000) -> str:
     """The page in the width of the terminal under standard output, with colours if it has some."""
     width, has_colour = measure_terminal()
-    return write_text(page, min(width, most), has_colour=has_colour)
+    return render_text(page, min(width, most), has_colour=has_colour)
 
 
 def measure_terminal() -> tuple[int, bool]:
@@ -73,7 +70,7 @@ def measure_terminal() -> tuple[int, bool]:
     return terminal.width, terminal.color_system is not None and not terminal.no_color
 
 
-def _render_page(page: tree.Shown) -> Iterator[RenderableType]:
+def _render_page(page: doc.View) -> Iterator[RenderableType]:
     """What stands under each other, a blank line between two."""
     if page.title:
         yield _plain(page.title, "strong")
@@ -84,22 +81,28 @@ def _render_page(page: tree.Shown) -> Iterator[RenderableType]:
         yield from map(_render, section.blocks)
 
 
-def _render(block: tree.Block) -> RenderableType:
+def _render(block: doc.Block) -> RenderableType:
     match block:
-        case tree.Heading(text=text):
+        case doc.Heading(text=text):
             return _plain(text, "strong")
-        case tree.Prose(parts=parts, role=role):
+        case doc.Prose(parts=parts, role=role):
             return _plain("", role).join([_join(parts)])
-        case tree.Bullets():
+        case doc.Bullets():
             return Group(*_render_items(block.items, BULLETS.get(block.role, RichText("• "))))
-        case tree.Table():
+        case doc.Table():
             return _render_table(block)
-        case tree.Quotation(text=text):
+        case doc.Quotation(text=text):
             return _plain(f"“{text}”")
-        case tree.SourceEntry():
+        case doc.SourceEntry():
             return _render_source(block)
-        case tree.Drawing():
-            return RichText("")
+        case doc.ReportLine(parts=parts):
+            return _join(parts)
+        case doc.Group():
+            return _render_group(block)
+    return RichText("")  # what only HTML shows
+
+
+def _render_group(block: doc.Group) -> RenderableType:
     blocks = Group(*map(_render, block.blocks))
     if block.title:
         return Panel(blocks, title=block.title, title_align="left", style=STYLES["warn"])
@@ -112,20 +115,24 @@ def _plain(text: str, role: str = "") -> RichText:
     return RichText(sanitize_for_display(text), style)
 
 
-def _join(parts: tree.Parts) -> RichText:
+def _join(parts: doc.Parts) -> RichText:
     return RichText().join(map(_render_inline, parts))
 
 
-def _render_inline(part: tree.Inline) -> RichText:
+def _render_inline(part: doc.Inline) -> RichText:
     match part:
-        case tree.Marks(numbers=numbers):
+        case doc.Marks(numbers=numbers):
             return RichText("".join(f"[{n}]" for n in numbers), "cyan")
-        case tree.Text(text=text, role=role):
+        case doc.Sentence(parts=parts):
+            return _join(parts)
+        case doc.Verdict(text=text, verdict=verdict):
+            return _plain(text, verdict)
+        case doc.Text(text=text, role=role):
             return _plain(f"({text})" if _is_mark(part) else text, role)
     return _plain(part)
 
 
-def _render_items(items: Iterable[tree.Item], bullet: RichText) -> Iterator[RenderableType]:
+def _render_items(items: Iterable[doc.Item], bullet: RichText) -> Iterator[RenderableType]:
     for item in items:
         yield _plain("", item.role).join((bullet, _join(item.parts)))
         if item.items:
@@ -133,7 +140,7 @@ def _render_items(items: Iterable[tree.Item], bullet: RichText) -> Iterator[Rend
             yield Padding(inner, (0, 0, 0, 2), expand=False)
 
 
-def _render_table(table: tree.Table) -> RichTable:
+def _render_table(table: doc.Table) -> RichTable:
     made = RichTable(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style=QUIET)
     width = max(map(len, (table.head, *table.rows)))
     for head in [*table.head, *[""] * (width - len(table.head))]:
@@ -143,12 +150,12 @@ def _render_table(table: tree.Table) -> RichTable:
     return made
 
 
-def _is_mark(part: tree.Inline) -> bool:
+def _is_mark(part: doc.Inline) -> bool:
     """Whether a part is a verdict in words, for which a table has no room."""
-    return isinstance(part, tree.Text) and part.role.startswith("mark")
+    return isinstance(part, doc.Text) and part.role.startswith("mark")
 
 
-def _render_source(source: tree.SourceEntry) -> Group:
+def _render_source(source: doc.SourceEntry) -> Group:
     """A source: its number and title, its address, and each of its quotes."""
     title = RichText(f"[{source.number}] ".ljust(INDENT), "cyan")
     about = [_plain(source.about, "warn")] if source.about else []
