@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is 
     from agent.state import CitedReport
 
 FORMATS = ("json", "text", "html")
-FORMS = ("markdown", "html", "docx", "pdf", "wikitext", "bibtex", "json")
+FORMS = ("markdown", "html", "docx", "pdf", "json")
 FAIL_ON = "contradicted,unsupported"
 NOTHING_JUDGED, COULD_NOT_RUN = 3, 4  # exit statuses
 EPILOG = """\b
@@ -70,7 +70,7 @@ def _refuse(error: AgentError) -> int:
 def command(**options: Any) -> int:
     """Check a REPORT against the pages that it cites; - reads standard input.
 
-    It may be Markdown, HTML, DOCX, PDF, wikitext, BibTeX, or the JSON of an answer of OpenAI,
+    It may be Markdown, HTML, DOCX, PDF, or the JSON of an answer of OpenAI,
     Gemini, Perplexity or this program.
     """
     if options["schema"]:

@@ -20,7 +20,7 @@ ReportForm = Literal[
     "html",
     "docx",
     "pdf",
-    "wikitext",
+    "wikitext",  # of earlier versions, as the next
     "bibtex",
     "openai",
     "gemini",
@@ -69,7 +69,7 @@ class ReportSentence(Frozen):
 class CitedReport(Frozen):
     """A report as it was read. Offsets are characters of `text`.
 
-    `text` is the file's own for Markdown and wikitext, the message's for an answer of a service,
+    `text` is the file's own for Markdown, the message's for an answer of a service,
     and else what was extracted. `marks` counts what names a source in its sentences, `unaddressed`
     those whose source has no address; `advice` says what to export instead, or is empty.
     """

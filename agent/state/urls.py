@@ -80,14 +80,6 @@ def is_web_url(url: str) -> bool:
     return parts.scheme.lower() in ("http", "https") and bool(parts.hostname)
 
 
-def url_host(url: str) -> str:
-    """The host of a URL in lower case, without `www.`; "" where it has none."""
-    try:
-        return (urlsplit(url.strip()).hostname or "").rstrip(".").removeprefix("www.")
-    except ValueError:
-        return ""
-
-
 def is_under(host: str, domains: Iterable[str]) -> bool:
     """Whether a host is one of some domains, or of their subdomains."""
     return any(host == domain or host.endswith(f".{domain}") for domain in domains)

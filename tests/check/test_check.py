@@ -357,8 +357,8 @@ def test_a_report_is_checked_over_http(web: Web) -> None:
         for f in ("json", "text", "html")
     }
     assert files["html"].count('class="verdict contradicted"') and "✗" in files["text"]
-    asked = {"report": FALSE, "name": "r.md", "form": "wikitext"}
-    assert web.client.post("/api/check", json=asked).json()["report"]["form"] == "wikitext"
+    asked = {"report": FALSE, "name": "r.md", "form": "html"}
+    assert web.client.post("/api/check", json=asked).json()["report"]["form"] == "html"
     sent = base64.b64encode(TRUE.encode()).decode()
     encoded = web.client.post("/api/check", json={"report": sent, "encoding": "base64"})
     assert encoded.json()["ok"] is True

@@ -49,11 +49,6 @@ HTML = f"""<html><head><title>Ferries</title><style>x</style></head><body><nav>A
 <h1>Ferries</h1><p>{ENTERED[:-1]} <sup><a href="#n1">[1]</a></sup>. {COST[:-1]}
 <a href="{TWO}">[2]</a>. Most captains like the new ships.</p>
 <h2>References</h2><ol><li id="n1">Ampere. <a href="{ONE}">Open</a></li></ol></body></html>"""
-WIKITEXT = f"""{{{{Infobox ship|name=X}}}}
-The [[MF Ampere|MF ''Ampere'']] entered service on the [[Sognefjord]] in 2015.<ref name="a">\
-{{{{cite web |url={ONE} |title=Ampere}}}}</ref> {COST}<ref>[{TWO} Ellen]</ref> \
-Most captains like the new ships.
-"""
 WANTED = {ENTERED: [ONE], COST: [TWO], "Most captains like the new ships.": []}
 
 
@@ -113,7 +108,6 @@ def as_answer() -> str:
     [
         ("markdown", MARKDOWN.encode()),
         ("html", HTML.encode()),
-        ("wikitext", WIKITEXT.encode()),
         ("docx", as_docx()),
         ("pdf", as_pdf()),
         ("openai", as_openai().encode()),
@@ -199,13 +193,6 @@ def test_the_offsets_of_markdown_are_those_of_the_file() -> None:
     [first, second] = read(text).sentences
     assert text[first.start : first.end].startswith("The **MF&nbsp;Ampere")
     assert text[second.start : second.end] == "It *is* small."
-
-
-def test_a_bibliography_claims_that_its_addresses_have_these_titles() -> None:
-    text = "@article{k, title = {The {MF} Ampere}, year = 2015, doi = {10.1000/a}}\n@misc{m,\n"
-    report = read(text + f'  title = "Ellen",\n  url = {{{TWO}}}\n}}\n', "refs.bib")
-    assert cites(report)["“The MF Ampere” (2015)"] == ["https://doi.org/10.1000/a"]
-    assert cites(report)["“Ellen”"] == [TWO]
 
 
 @pytest.mark.slow

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
@@ -18,19 +17,13 @@ from agent.documents.registry import find_format
 PARSERS = {
     "markdown": "markdown:parse_markdown",
     "json": "answers:parse_answer",
-    "wikitext": "wikitext:parse_wikitext",
-    "bibtex": "bibtex:parse_bibtex",
 }
 #: Suffixes that name a form; of any other name it is told by the content.
-_FORMS = "html docx pdf json wikitext markdown bibtex".split()
+_FORMS = "html docx pdf json markdown".split()
 SUFFIXES = {f".{form}": form for form in _FORMS} | {
     **dict.fromkeys((".md", ".mdx"), "markdown"),
     **dict.fromkeys((".htm", ".xhtml"), "html"),
-    **dict.fromkeys((".wiki", ".mediawiki"), "wikitext"),
-    ".bib": "bibtex",
 }
-_WIKITEXT = re.compile(r"<ref[\s>]|\{\{\s*(?:cite|sfn|short description)\b", re.I)
-_BIBTEX = re.compile(r"\s*(?:%[^\n]*\n\s*)*@\w+\s*\{[^,{}]*,", re.I)
 
 
 def parse_report(source: Body) -> BodyText:
@@ -69,9 +62,4 @@ def detect_form(body: bytes, suffix: str = "") -> str:
         with suppress(ValueError, RecursionError):  # Markdown may begin with a bracket too
             json.loads(decode_text(body))
             return kind
-    if kind == "html":
-        return kind
-    text = sniff.decode(body[:200_000])
-    if _BIBTEX.match(text):
-        return "bibtex"
-    return "wikitext" if _WIKITEXT.search(text) else "markdown"
+    return "html" if kind == "html" else "markdown"

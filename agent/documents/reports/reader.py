@@ -13,7 +13,7 @@ from agent.state import CitedReport
 
 MAX_BYTES = 30_000_000
 LONGEST_NAME = 200  # characters
-REMEDY = "Give Markdown, HTML, DOCX, PDF, wikitext, BibTeX, or the JSON of an answer."
+REMEDY = "Give Markdown, HTML, DOCX, PDF, or the JSON of an answer."
 
 
 def read_report(body: bytes, name: str = "", form: str = "") -> CitedReport:
