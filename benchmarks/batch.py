@@ -36,7 +36,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         with run_services(folder, Load(LATENCY, LATENCY, FAULTS)) as services:
-            limits = {"RATE_LIMITS": f"openai={LIMIT}", "RATE_WINDOW": str(WINDOW)}
+            limits = {
+                "RESEARCH_AGENT_RATE_LIMITS": f"openai={LIMIT}",
+                "RESEARCH_AGENT_RATE_WINDOW": str(WINDOW),
+            }
             services.environment |= {**limits, "LLM_RETRY_WAITS": "0.2,0.4,0.8"}
             print(json.dumps(measure(folder, services)))
 

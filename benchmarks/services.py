@@ -56,7 +56,11 @@ class Services(ThreadingHTTPServer):
         """The variables of a run that asks these services alone."""
         base = f"http://127.0.0.1:{self.server_port}"
         return {
-            **{"LLM": "openai", "OPENAI_BASE_URL": f"{base}/v1", "OPENAI_API_KEY": "none"},
+            **{
+                "RESEARCH_AGENT_LLM": "openai",
+                "OPENAI_BASE_URL": f"{base}/v1",
+                "OPENAI_API_KEY": "none",
+            },
             **{"OPENAI_MODEL": "cups", "SEARCH_PROVIDERS": "searxng", "SEARXNG_URL": base},
             **{"ALLOW_PRIVATE_NETWORK": "1", "CACHE_TTL": "0"},
             **{"RUNS_DIR": str(folder / "runs"), "CACHE_DIR": str(folder / "cache")},

@@ -57,8 +57,6 @@ def describe_event(event: state.Event) -> str:  # noqa: C901 - one case an event
             return f"{results.query}: {len(results.hits)} hits from {results.provider}"
         case state.Decided():
             return f"step {event.step}: {event.action} {event.note}".rstrip()
-        case state.Browsed():
-            return f"{len(event.quotes)} helpful passages"
         case state.Blocked():
             return f"{event.hit.url}: credibility {event.score:g}, not above {event.threshold:g}"
         case state.Doubted():

@@ -93,7 +93,7 @@ def _check_live_pages(report: Json, file: Path) -> list[Json]:
     answer = Answer.model_validate(_read_answer(file))
     settings = load_settings()
     reader = open_page_reader(settings)
-    archive = WebArchive(settings.archive_base_url, reader, reader.check_public)
+    archive = WebArchive(settings.base_url("archive"), reader, reader.check_public)
     try:
         rows = [(citation, _check_live_page(citation, reader)) for citation in answer.citations]
         for one, row in rows:

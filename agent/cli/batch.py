@@ -29,7 +29,7 @@ from its journal. Remove FILE to begin anew.
 \b
 Examples:
   research-agent batch topics.jsonl --out answers.jsonl --concurrency 16
-  RATE_LIMITS=gemini=300,serpapi=60 \\
+  RESEARCH_AGENT_RATE_LIMITS=gemini=300,serpapi=60 \\
     research-agent batch topics.txt --out answers.jsonl
   jq -r '[.id, .status, .answer] | @tsv' answers.jsonl
 

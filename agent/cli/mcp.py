@@ -28,7 +28,7 @@ Examples:
 def command(http: bool, host: str, port: int, **options: Any) -> int:
     """Serve research, checks and reading as tools, finished runs and their pages as resources.
 
-    Over HTTP, listening on anything but loopback needs a token: AGENT_API_TOKEN.
+    Over HTTP, listening on anything but loopback needs a token: RESEARCH_AGENT_API_TOKEN.
     """
     shell.require_extra("mcp", "mcp", "uvicorn")
     if not http:

@@ -15,7 +15,7 @@ Examples:
   research-agent serve --offline
   curl http://127.0.0.1:8000/api/research -H Content-Type:application/json \\
     -d '{"question": "Who founded LEGO?"}' | jq .answer
-  AGENT_API_TOKEN=... research-agent serve --host 0.0.0.0 --max-usd 0.05
+  RESEARCH_AGENT_API_TOKEN=... research-agent serve --host 0.0.0.0 --max-usd 0.05
 """
 
 
@@ -28,8 +28,8 @@ Examples:
 def command(host: str, port: int, make_token: bool, **options: Any) -> int:
     """Serve the page and the API. Ends with SIGTERM or Ctrl-C; runs then end with what they have.
 
-    Listening on anything but loopback needs a token: AGENT_API_TOKEN. Exit status: 0 it was ended,
-    1 it could not listen, 2 wrong usage.
+    Listening on anything but loopback needs a token: RESEARCH_AGENT_API_TOKEN. Exit status: 0 it
+    was ended, 1 it could not listen, 2 wrong usage.
     """
     shell.require_extra("server", "fastapi", "uvicorn", "prometheus_client", "python_multipart")
     from agent.outside.threads import spawn

@@ -127,7 +127,7 @@ class Tools:
         live = await asyncio.to_thread(
             begin_requested, self._runs, self._configure, asked, _request_id_of(ctx)
         )
-        with live.listener(0):
+        with live.listener():
             async with aclosing(live.follow()) as frames:
                 async for frame in frames:
                     if frame and frame.type not in ("report", "answer"):

@@ -49,6 +49,7 @@ T = TypeVar("T")
 #: here.
 ERROR_TEXTS = {
     "TimeoutError": "it did not answer in time",
+    "ReadOnlyError": "it cannot be written",
     "Timeout": "it is locked",
 }
 

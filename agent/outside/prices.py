@@ -67,9 +67,9 @@ def load_prices(user_file: Path | None) -> PriceTable:
         try:
             prices.update(_read_file(user_file))
         except UsageError as error:
-            raise UsageError(f"PRICES_FILE {error.message}", error.remedy) from None
+            raise UsageError(f"RESEARCH_AGENT_PRICES_FILE {error.message}", error.remedy) from None
         except ValidationError as error:
-            fault = f"PRICES_FILE {user_file}: {error.errors()[0]['msg']}"
+            fault = f"RESEARCH_AGENT_PRICES_FILE {user_file}: {error.errors()[0]['msg']}"
             raise UsageError(fault, FORMAT_REMEDY) from None
     return prices
 

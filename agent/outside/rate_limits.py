@@ -41,7 +41,7 @@ def parse_rate_limits(rules: Sequence[str]) -> dict[str, RateLimit]:
         match = _RULE.fullmatch(rule.strip())
         if not match or not int(match[2]) or match[3] == "0":
             remedy = "Write gemini=300 (requests a minute), or gemini=300/1000000 with tokens."
-            raise UsageError(f"RATE_LIMITS: {rule!r} is no limit.", remedy)
+            raise UsageError(f"RESEARCH_AGENT_RATE_LIMITS: {rule!r} is no limit.", remedy)
         limits[match[1]] = RateLimit(int(match[2]), int(match[3]) if match[3] else None)
     return limits
 

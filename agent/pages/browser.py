@@ -220,7 +220,7 @@ def _close(*pipes: int) -> None:
 
 def _timed_out(name: str) -> ReadFailed:
     fault = f"{name}: the browser had no time to show this page."
-    return ReadFailed(fault, "Raise PAGE_TIMEOUT.", outcome="timeout")
+    return ReadFailed(fault, "Raise RESEARCH_AGENT_PAGE_TIMEOUT.", outcome="timeout")
 
 
 class _Pipe:

@@ -159,7 +159,7 @@ class PageReader:
         if body.is_truncated and sniff.detect_kind(body.data, body.content_type) == "pdf":
             raise ReadFailed(
                 f"{host}: the PDF is larger than {len(body.data):,} bytes.",
-                "Raise PAGE_MAX_BYTES to read it.",
+                "Raise RESEARCH_AGENT_PAGE_MAX_BYTES to read it.",
                 outcome="unsupported",
             )
         try:

@@ -59,7 +59,7 @@ class RobotsRules:
         if not is_allowed:
             raise ReadFailed(
                 f"{host_of(url)}: its robots.txt disallows this page.",
-                "Open it yourself, or set RESPECT_ROBOTS=0 if you have the site's consent.",
+                "Open it yourself, or set RESEARCH_AGENT_RESPECT_ROBOTS=0 with the site's consent.",
                 outcome="blocked",
             )
 

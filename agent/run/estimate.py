@@ -105,7 +105,7 @@ def _slots_workloads(settings: Settings, _: Sequence[Slot]) -> Workloads:
 def _loop_workloads(settings: Settings, slots: Sequence[Slot]) -> Workloads:
     steps, tokens = settings.max_steps, settings.evidence_tokens
     double_checks = int(settings.double_check)
-    asks = steps + 1 + double_checks + steps * settings.browse_with_model + bool(slots)
+    asks = steps + 1 + double_checks + bool(slots)
     fewest, most_checks = _count_verify_asks(settings)
     asks += most_checks
     most = Workload(asks, steps, steps * MAX_STEP_QUERIES, steps * settings.pages_per_step, tokens)

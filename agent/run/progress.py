@@ -66,12 +66,7 @@ def describe_phase(event: state.Event) -> str:  # noqa: C901 - one case an event
             return "Searching again for what is missing"
         case state.Reflected(need_more=True):
             return "Searching again for what is missing"
-        case (
-            state.Reflected()
-            | state.Browsed()
-            | state.Doubted()
-            | state.Decided(action="return_answer")
-        ):
+        case state.Reflected() | state.Doubted() | state.Decided(action="return_answer"):
             return "Writing the answer"
         case state.Answered():
             return "Checking each sentence"

@@ -65,7 +65,7 @@ def open_rate_limits(settings: Settings) -> RateLimits:
     _check_providers(rates, settings.servers)
     folder = (settings.cache_dir or user_folder("cache")) / "limits"
     if rates and not is_writable_folder(folder):
-        remedy = "RATE_LIMITS are counted there: name another folder with CACHE_DIR."
+        remedy = "RESEARCH_AGENT_RATE_LIMITS are counted there: name another folder with CACHE_DIR."
         raise UsageError(f"{folder} cannot be written.", remedy)
     window = settings.rate_window
     return RateLimits(rates, FileCounterStore(folder, rates, window), window)
@@ -81,5 +81,5 @@ def _check_providers(limits: Iterable[str], servers: Iterable[str]) -> None:
     known = [*(name for name in MODEL_PROVIDERS if name != "extractive"), *servers, *PROVIDERS]
     known += [*plugin_names("models"), *plugin_names("search_providers")]
     for name in sorted(names.difference(known)):
-        fault = f"RATE_LIMITS: there is no provider {name!r}."
+        fault = f"RESEARCH_AGENT_RATE_LIMITS: there is no provider {name!r}."
         raise UsageError(fault, f"Choose from: {', '.join(known)}.")

@@ -15,7 +15,7 @@ from agent.errors import ReadFailed
 from agent.outside.budget import Budget
 from agent.outside.plugins import load_plugins
 from agent.outside.rate_limits import RateLimiter
-from agent.settings import Settings, key_field, user_folder
+from agent.settings import BASE_URLS, Settings, user_folder
 from agent.state import Page, SearchResults
 from agent.state.clock import utc_now
 from agent.state.sanitizing import sanitize_for_display, sanitize_line
@@ -200,8 +200,8 @@ def open_run_pages(settings: Settings) -> RunPages:
     from agent.search.run_pages import RunPages
 
     folder = settings.runs_dir or user_folder("data") / "runs"
-    cache, most = settings.cache_dir or user_folder("cache"), settings.runs_search_bytes
-    return RunPages(settings.run_source, folder, cache, most, search_options(settings))
+    cache = settings.cache_dir or user_folder("cache")
+    return RunPages(settings.run_source, folder, cache, search_options(settings))
 
 
 def _with_run_pages(runs: RunPages, web: Sources) -> Sources:
@@ -347,7 +347,7 @@ def _with_archive(settings: Settings, reader: PageReader, web: Read) -> Read:
 
     if not settings.archive:
         return web
-    archive = WebArchive(settings.archive_base_url, web, reader.check_public)
+    archive = WebArchive(settings.base_url("archive"), web, reader.check_public)
     return StandIns(web, (StandIn("archive", archive.read, LOST),))
 
 
@@ -355,7 +355,7 @@ def _with_registries(settings: Settings, web: Read) -> Read:
     """The same reader, which also reads what registries say of a DOI."""
     from agent.search import retractions
 
-    notices = retractions.Retractions(settings.crossref_base_url, settings.europepmc_base_url)
+    notices = retractions.Retractions(settings.base_url("crossref"), settings.base_url("europepmc"))
 
     def read(url: str) -> Page:
         if not url.startswith(retractions.SCHEME):
@@ -417,12 +417,12 @@ def _search_key_fields(settings: Settings) -> dict[str, Any]:
     """The settings that affect the results of a search. Of an API key: whether it is set."""
     from agent.search.providers import SETS, account_of, find_services
 
-    names = {"search", "searxng_url", "lang", "since", "allow_domains", "block_domains"}
+    names = {"search", "lang", "since", "allow_domains", "block_domains"}
     in_sets = (name for one in SETS for name in find_services(settings, one))
     asked = list(map(account_of, (*settings.search, *in_sets)))
-    names |= {f"{name}_base_url" for name in asked} & Settings.model_fields.keys()
     fields = settings.model_dump(mode="json", include=names)
-    api_keys = [bool(getattr(settings, key_field(name), "")) for name in asked]
+    fields |= {name: settings.base_url(name) for name in asked if name in BASE_URLS}
+    api_keys = [bool(settings.key(name)) for name in asked]
     if "google" in settings.search:  # whose key and address are those of Gemini
         account = settings.gemini_account
         fields |= {"google": [account.is_usable, account.base_url, settings.gemini_model]}
@@ -435,7 +435,6 @@ def _read_key_fields(settings: Settings) -> dict[str, Any]:
         mode="json",
         include={
             *("allow_private_network", "fetch_through_proxy", "respect_robots", "page_browser"),
-            *("since", "archive", "archive_base_url"),
-            *("crossref_base_url", "europepmc_base_url"),
+            *("since", "archive", "base_urls"),
         },
     )

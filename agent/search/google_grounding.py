@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 #: ones of each month are not known here, so a run may cost less than it says.
 #: https://ai.google.dev/gemini-api/docs/pricing
 USD_PER_SEARCH = 0.014
+MAX_QUERIES = 4  # of a run: each costs
 MAX_SEARCHES = 4  # that one query is taken to lead to; most lead to one to three
 MAX_REPLY_TOKENS = 4000  # thoughts included; too few of them would cost the pages too
 PROMPT_TOKENS = 300  # of the instruction and a query, about
@@ -76,7 +77,6 @@ class GoogleGrounding:
         self._timeout = settings.search_timeout
         self._price = find_price(load_prices(settings.prices_file), self._model, utc_today())
         self._connection = GeminiConnection(account, self._timeout, SearchFailed)
-        self._max_queries = settings.google_max_queries
         self._downloader = Downloader(
             guard or AddressGuard(allow_private=settings.allow_private_network),
             settings.user_agent or USER_AGENT,
@@ -92,9 +92,9 @@ class GoogleGrounding:
         notice = (
             f"Search is by Google, through {self._model} with the key of Gemini: "
             f"${USD_PER_SEARCH:g} for each search that it makes, besides tokens; "
-            f"at most {self._max_queries} queries of this run (GOOGLE_MAX_QUERIES)."
+            f"at most {MAX_QUERIES} queries of this run."
         )
-        return Terms(notice, self._max_queries, "GOOGLE_MAX_QUERIES", self._estimate_cost())
+        return Terms(notice, MAX_QUERIES, self._estimate_cost())
 
     def _estimate_cost(self) -> Cost | None:
         if self._price is None:

@@ -22,7 +22,6 @@ class Terms(NamedTuple):
 
     notice: str  # for the user, before the first query of a run
     max_queries: int  # of a run
-    limit_name: str  # the variable that sets `max_queries`
     cost: Cost | None
 
 
@@ -63,7 +62,7 @@ class PaidQueries:
         """Count a query; why it must not be made, or ""."""
         with self._lock:
             if self._counts[name] >= terms.max_queries:
-                return f"not asked: {terms.limit_name} allows {terms.max_queries} queries a run"
+                return f"not asked: it may have {terms.max_queries} queries a run"
             if self.budget and not self.budget.reserve_cost(terms.cost):
                 return "not asked: the budget leaves too little, or its price is not known"
             self._counts[name] += 1

@@ -25,7 +25,7 @@ from agent.search.side_by_side import SideBySide
 from agent.search.tavily import Tavily
 from agent.search.wikipedia import Wikipedia
 from agent.search.wolfram import Wolfram
-from agent.settings import DEFAULT_PROVIDERS, Settings, key_field
+from agent.settings import DEFAULT_PROVIDERS, KEY_VARIABLES, Settings
 from agent.settings.mcp_servers import find_mcp_servers
 from agent.state import Hit
 
@@ -161,7 +161,7 @@ def find_searches(settings: Settings) -> tuple[str, ...]:
 def _can_be_asked(name: str, settings: Settings) -> bool:
     if name == "duckduckgo":
         return find_spec("ddgs") is not None
-    return bool(settings.searxng_url) if name == "searxng" else _has_key(name, settings)
+    return bool(settings.base_url(name)) if name == "searxng" else _has_key(name, settings)
 
 
 def _has_key(name: str, settings: Settings) -> bool:
@@ -170,5 +170,5 @@ def _has_key(name: str, settings: Settings) -> bool:
         return True
     if name == GoogleGrounding.name:
         return GoogleGrounding(settings, SearchOptions()).terms is not None
-    key = getattr(settings, key_field(account_of(name)), None)
-    return key is None or bool(key.get_secret_value())
+    account = account_of(name)
+    return account not in KEY_VARIABLES or bool(settings.key(account))

@@ -39,27 +39,25 @@ MAX_MATCHES = 40  # chunks
 #: so that the next provider is asked. Set by hand.
 LEAST_WORDS = 0.6
 RESCAN_SECONDS = 30.0
+MAX_JOURNAL_BYTES = 2_000_000_000  # of the journals that are searched, the newest first
 FIRST_PATIENCE = 30.0  # seconds that the first search waits for the index
 
 
 class RunPages:
     """The pages of earlier runs as a search provider and a reader. Thread-safe.
 
-    `folder`: of the journals. `max_bytes`: of the journals that are searched, the newest first.
+    `folder`: of the journals.
     With `since` of the options a page counts that was read on that day or later. What was read
     after this was opened is of no earlier run.
     """
 
     local = True  # the search chain leaves its hits as they are
 
-    def __init__(
-        self, name: str, folder: Path, cache_dir: Path, max_bytes: int, options: SearchOptions
-    ) -> None:
+    def __init__(self, name: str, folder: Path, cache_dir: Path, options: SearchOptions) -> None:
         self.name = name
         self._folder, self._options = folder, options
         self._opened_at = utc_now()
         self._file = index_file(folder, cache_dir, name)
-        self._max_bytes = max_bytes
         self._lock = threading.Lock()
         self._indexes: OpenIndexes = shared_indexes()
         self._opened: CorpusIndex | None = None
@@ -133,7 +131,7 @@ class RunPages:
         self, root: Path, file: Path | None, deadline: float, rescan_seconds: float
     ) -> CorpusIndex:
         index = JournalIndex(root, file, deadline, rescan_seconds)
-        index.max_bytes, index.has_documents = self._max_bytes, self.name == WITH_DOCUMENTS
+        index.has_documents = self.name == WITH_DOCUMENTS
         return index
 
     def _is_wanted(self, hit: Hit, options: SearchOptions) -> bool:
@@ -145,12 +143,11 @@ class RunPages:
 class JournalIndex(CorpusIndex):
     """The index of the pages in the journals of a folder."""
 
-    max_bytes = 0  # of the journals that are read, the newest first
     has_documents = False  # documents of a corpus count too
 
     def find_files(self, root: Path) -> FileScan:
         """The newest journals that have not too many bytes together."""
-        stamps, left = dict[str, str](), self.max_bytes
+        stamps, left = dict[str, str](), MAX_JOURNAL_BYTES
         with suppress(OSError):
             dated = ((f.stat().st_mtime, f.name, stamp_of(f)) for f in root.glob("*.jsonl"))
             for _, name, stamp in sorted(dated, reverse=True):

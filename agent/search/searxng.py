@@ -21,7 +21,7 @@ class SearXNG(Service):
     results while engines did not respond is a failure, not an empty answer.
     """
 
-    name, url_field = "searxng", "{}_url"
+    name = "searxng"
     row_names = ("url", "title", "content", "publishedDate")
     today = staticmethod(utc_today)
 

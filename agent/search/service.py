@@ -6,7 +6,7 @@ from agent import USER_AGENT
 from agent.outside.http import Endpoint
 from agent.search.hits import parse_hit
 from agent.search.options import SearchOptions
-from agent.settings import Settings, key_field
+from agent.settings import KEY_VARIABLES, Settings, url_variable
 from agent.state import Hit
 from agent.state.json_data import Json
 
@@ -14,29 +14,26 @@ from agent.state.json_data import Json
 class Service:
     """A service. A subclass has a `name` and a `search`.
 
-    The name, or that of the `account` which several share, gives those of its settings (`exa`:
-    `exa_base_url`, and with a key `exa_api_key`) and of their environment variables, which error
-    messages mention. One that `needs_key` fails without it, with the outcome `no_key`; another one
+    The name, or that of the `account` which several share, is that of its address and its key in
+    the settings. One that `needs_key` fails without it, with the outcome `no_key`; another one
     whose key is not set `is_scarce`.
     """
 
     name: str
     account = ""
-    url_field = "{}_base_url"
     needs_key = False
     row_names: tuple[str, ...] = ()  # of URL, title, snippet and date in a row of results
 
     def __init__(self, settings: Settings, options: SearchOptions | None = None) -> None:
         account = self.account or self.name
-        url_name, key_name = self.url_field.format(account), key_field(account)
-        key = getattr(settings, key_name, None)
+        key_variable = KEY_VARIABLES.get(account, "")
         self.settings, self.options = settings, options or SearchOptions()
-        self.key: str = key.get_secret_value() if key else ""
-        self.is_scarce = not (key is None or self.key or self.needs_key)
+        self.key = settings.key(account)
+        self.is_scarce = bool(key_variable) and not (self.key or self.needs_key)
         self.endpoint = Endpoint(
-            getattr(settings, url_name),
-            url_name.upper(),
-            key_name.upper() if self.key or self.needs_key else "",
+            settings.base_url(account),
+            url_variable(account),
+            key_variable if self.key or self.needs_key else "",
             self.key,
             settings.search_timeout,
         )

@@ -11,7 +11,7 @@ from agent.search.chain import SearchChain
 from agent.search.options import SearchOptions
 from agent.search.paid import PaidHits
 from agent.search.table_service import TableService
-from agent.settings import Settings, key_field
+from agent.settings import KEY_VARIABLES, Settings
 from agent.state import Hit, SearchResults
 
 #: Ranks; the more, the less a first rank counts before a tenth. The value of Cormack, Clarke and
@@ -59,7 +59,7 @@ class SideBySide:
     def probe(self) -> str:
         """What each service says, and which keys would help. Raises SearchFailed."""
         said = {one.provider: one.detail for one in self.search("wikipedia").attempts}
-        last = {one: f"asked last, {key_field(one).upper()} is not set" for one in self._scarce}
+        last = {one: f"asked last, {KEY_VARIABLES[one]} is not set" for one in self._scarce}
         return "; ".join(f"{name}: {detail}" for name, detail in (last | said).items())
 
 

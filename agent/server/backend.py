@@ -26,7 +26,6 @@ class Backend:
     def __init__(self, configure: Configure, runs: Runs, metrics: Metrics) -> None:
         self.configure = configure
         self.settings = configure({})
-        self.linger = self.settings.api_linger
         self.runs = runs
         self.metrics = metrics
 
@@ -41,7 +40,7 @@ class Backend:
         self, request: Request, live: LiveRun, respond: Callable[[Answer, LiveRun], Response]
     ) -> Response:
         """Wait for a run and send its answer."""
-        await work_while_connected(live, self.linger, request.receive, wait_for_end(live))
+        await work_while_connected(live, request.receive, wait_for_end(live))
         if live.answer is None:  # the client has gone; nobody reads this
             return Response(status_code=499)
         return respond(live.answer, live)

@@ -32,6 +32,8 @@ from agent.state import Frozen
 from agent.state.clock import format_utc
 from agent.state.sanitizing import sanitize_line
 
+LIFETIME = 86_400.0  # seconds
+MAX_TOTAL_BYTES = 1_000_000_000  # of all documents
 MAX_NAME = 150  # characters, and bytes of what stands before the suffix
 _PAGE = re.compile(r"(?:page|slide) (\d+)")
 
@@ -57,11 +59,12 @@ class StoredDocument(Frozen):
 class DocumentStore:
     """The documents of a server, on disk. Thread-safe; processes may share the folder."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(
+        self, settings: Settings, lifetime: float = LIFETIME, max_bytes: int = MAX_TOTAL_BYTES
+    ) -> None:
+        self._lifetime, self._max_bytes = lifetime, max_bytes
         self._cache = settings.cache_dir or user_folder("cache")
         self._root = self._cache / "documents"
-        self._lifetime = settings.api_documents_ttl
-        self._max_bytes = settings.api_documents_max_bytes
         self._lock = threading.Lock()
         self._timer: threading.Timer | None = None
         self._sweep()

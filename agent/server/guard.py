@@ -105,7 +105,9 @@ class AccessGuard:
             # a proxy may take the other length, and then read our requests differently than we do
             return refuse(400, "The body has two lengths.", {"Connection": "close"})
         if not self._is_named(host, headers):
-            return refuse(421, "This server is not asked by this name. Name it in API_HOSTS.")
+            return refuse(
+                421, "This server is not asked by this name. Name it in RESEARCH_AGENT_API_HOSTS."
+            )
         if origin is not None and origin.partition("://")[2] != headers.get("host"):
             return refuse(403, "Pages of other sites may not ask.")
         is_open = path in OPEN_PATHS or path.startswith("/ui/")
@@ -140,11 +142,11 @@ def make_policy(token: str, address: str, hosts: Iterable[str]) -> AccessPolicy:
     if address not in LOOPBACK and not token:
         raise UsageError(
             f"Listening on {address or 'any address'} needs a token.",
-            "Set AGENT_API_TOKEN to a long random text, or listen on 127.0.0.1.",
+            "Set RESEARCH_AGENT_API_TOKEN to a long random text, or listen on 127.0.0.1.",
         )
     if not re.fullmatch("[!-~]*", token):
         raise UsageError(
-            "AGENT_API_TOKEN holds a blank or a character that is not ASCII.",
+            "RESEARCH_AGENT_API_TOKEN holds a blank or a character that is not ASCII.",
             "Use letters and digits: not every client can send others in a header.",
         )
     if address in ("0.0.0.0", "::", "") and not hosts:

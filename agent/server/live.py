@@ -177,8 +177,8 @@ class LiveRun:
             self.frames.close()
 
     @contextmanager
-    def listener(self, linger: float) -> Iterator[None]:
-        """Counts a client of the run. One that is not detached stops `linger` s after the last."""
+    def listener(self) -> Iterator[None]:
+        """Counts a client of the run. One that is not detached stops with the last."""
         with self._lock:
             self._listeners += 1
         try:
@@ -186,19 +186,8 @@ class LiveRun:
         finally:
             with self._lock:
                 self._listeners -= 1
-            if not (self.detached or self.has_ended):
-                self._abandon_after(linger)
-
-    def _abandon_after(self, seconds: float) -> None:
-        if not seconds:
-            return self._abandon_if_unheard()
-        timer = threading.Timer(min(seconds, threading.TIMEOUT_MAX), self._abandon_if_unheard)
-        timer.daemon = True
-        return timer.start()
-
-    def _abandon_if_unheard(self) -> None:
-        if not self._listeners:
-            self.on_abandoned()
+            if not (self._listeners or self.detached or self.has_ended):
+                self.on_abandoned()
 
     async def follow(self, after: int = 0, idle: float = 15.0) -> AsyncGenerator[Frame | None]:
         """Its frames from the one after `after` to the end; None after `idle` s without one."""

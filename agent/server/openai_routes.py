@@ -38,7 +38,7 @@ def add_openai_routes(app: FastAPI, backend: Backend) -> None:
         has_usage = bool(asked.stream_options and asked.stream_options.include_usage)
         reply = ChatReply(asked.model, live, has_usage=has_usage)
         if asked.stream:
-            return EventStream(live, backend.linger, encode=reply.encode)
+            return EventStream(live, encode=reply.encode)
         return await backend.answer(request, live, reply.respond)
 
 

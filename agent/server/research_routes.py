@@ -37,7 +37,7 @@ def add_research_routes(app: FastAPI, backend: Backend) -> None:
     @app.post("/api/research/stream", response_class=Response, responses={200: CONTENT})
     async def stream(request: Request, question: Question) -> Response:
         """Research a question; tells what happens as it happens."""
-        return EventStream(await backend.begin(request, question), backend.linger)
+        return EventStream(await backend.begin(request, question))
 
     @app.post("/api/runs/{name}/follow", response_model=body.Result, responses={200: CONTENT})
     async def follow(request: Request, name: RunName, question: Question) -> Response:
@@ -65,4 +65,4 @@ def add_check_routes(app: FastAPI, backend: Backend) -> None:
     @app.post("/api/check/stream", response_class=Response, responses={200: CONTENT})
     async def check_stream(request: Request, report: CheckRequest) -> Response:
         """Check a report; tells what happens as it happens. `answer` has the check in `check`."""
-        return EventStream(await backend.begin(request, report), backend.linger)
+        return EventStream(await backend.begin(request, report))

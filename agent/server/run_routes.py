@@ -57,7 +57,7 @@ def add_run_routes(app: FastAPI, backend: Backend) -> None:
     @app.get("/api/runs/{name}/events", response_class=Response, responses=EVENTS)
     async def events(name: RunName, last_event_id: Annotated[str, Header()] = "") -> Response:
         """The frames of a run after the one that `Last-Event-ID` names."""
-        return EventStream.after(await backend.find(name), backend.linger, last_event_id)
+        return EventStream.after(await backend.find(name), last_event_id)
 
     @app.get("/api/runs/{name}/answer", response_model=Answer)
     async def answer(name: RunName, format: FormatName = "json") -> Response:

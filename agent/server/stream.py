@@ -43,27 +43,24 @@ Encode = Callable[[Frame | None], bytes]
 class EventStream(Response):
     """The frames of a run after the one of number `after`, until its end or a disconnect."""
 
-    def __init__(
-        self, live: LiveRun, linger: float, after: int = 0, encode: Encode = encode_frame
-    ) -> None:
+    def __init__(self, live: LiveRun, after: int = 0, encode: Encode = encode_frame) -> None:
         self.status_code = 200
         self.background = None
         self.init_headers({**HEADERS, "X-Run-ID": live.id})
         self._live = live
-        self._linger = linger
         self._after = after
         self._encode = encode
 
     @classmethod
-    def after(cls, live: LiveRun, linger: float, last_event_id: str) -> Response:
+    def after(cls, live: LiveRun, last_event_id: str) -> Response:
         """The frames after the one that `Last-Event-ID` names; 204 where there are no more."""
         last = int(last_event_id[:9]) if last_event_id.isdecimal() else 0  # no run has 10^9
         if live.has_ended and last >= len(live.frames):
             return Response(status_code=204)  # an EventSource asks no more
-        return cls(live, linger, min(last, len(live.frames)))
+        return cls(live, min(last, len(live.frames)))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await work_while_connected(self._live, self._linger, receive, self._send_all(send))
+        await work_while_connected(self._live, receive, self._send_all(send))
 
     async def _send_all(self, send: Send) -> None:
         start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
@@ -83,10 +80,10 @@ async def wait_for_end(live: LiveRun) -> None:
 
 
 async def work_while_connected(
-    live: LiveRun, linger: float, receive: Receive, work: Coroutine[Any, Any, None]
+    live: LiveRun, receive: Receive, work: Coroutine[Any, Any, None]
 ) -> None:
     """Do some work as a client of a run, until it is done or the client has disconnected."""
-    with live.listener(linger):
+    with live.listener():
         working = asyncio.create_task(work)
         leaving = asyncio.create_task(_wait_for_disconnect(receive))
         try:

@@ -1,6 +1,8 @@
-"""Every setting: its default and its variable in `fields.py`, how it is read in the other files."""
+"""Every setting: its default in `fields.py`, its variable in `names.py`."""
 
 from agent.settings.fields import *
 from agent.settings.loading import *
+from agent.settings.names import *
 from agent.settings.risks import *
+from agent.settings.services import *
 from agent.settings.variables import *

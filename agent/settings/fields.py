@@ -24,9 +24,11 @@ from agent.outside import TaskKind
 from agent.outside.gemini_api import GeminiAccount
 from agent.outside.plugins import plugin_names
 from agent.outside.recording import MAX_EARLIER
+from agent.settings.services import BASE_URLS
 from agent.state import CitedReport, Depth, EarlierAnswer, Frozen, Plan
 
 TASK_KINDS: tuple[TaskKind, ...] = get_args(TaskKind)
+_KIND_PREFIXES = tuple(f"{kind}=" for kind in TASK_KINDS)
 #: A server of `openai_servers`: its name, and where it is.
 SERVER = re.compile(r"([a-z][a-z0-9_-]*)=https?://\S+")
 RESERVED_NAMES = frozenset({"gemini", "openai", "anthropic", "extractive", *TASK_KINDS})
@@ -65,13 +67,8 @@ class Settings(Frozen):
     # models
     #: In order: gemini, openai, anthropic, each also with :MODEL, extractive. Empty: see
     #: `named_models`.
-    #: `read=MODEL` stands for one of `llm_read`.
+    #: plan=, read=, write= or judge= before a model: it is asked first in tasks of this kind.
     llm: tuple[str, ...] = ()
-    #: Models for a kind of task, before those of `llm`: to plan, read, write and judge.
-    llm_plan: tuple[str, ...] = ()
-    llm_read: tuple[str, ...] = ()
-    llm_write: tuple[str, ...] = ()
-    llm_judge: tuple[str, ...] = ()
     gemini_api_key: SecretStr = SecretStr("")
     gemini_model: str = "gemini-3.8-flash"
     gemini_fallback_models: tuple[str, ...] = ("gemini-3.5-flash-lite",)
@@ -96,37 +93,9 @@ class Settings(Frozen):
 
     # search
     search: tuple[str, ...] = DEFAULT_PROVIDERS
-    serpapi_api_key: SecretStr = SecretStr("")
-    exa_api_key: SecretStr = SecretStr("")
-    tavily_api_key: SecretStr = SecretStr("")
-    serper_api_key: SecretStr = SecretStr("")
-    serpapi_base_url: str = "https://serpapi.com"
-    exa_base_url: str = "https://api.exa.ai"
-    tavily_base_url: str = "https://api.tavily.com"
-    serper_base_url: str = "https://google.serper.dev"
-    wikipedia_base_url: str = ""  # empty: the Wikipedia of the topic's language
-    searxng_url: str = ""
-    brave_api_key: SecretStr = SecretStr("")
-    brave_base_url: str = "https://api.search.brave.com"
-    #: Bibliographic services: the first three and Unpaywall need no key.
-    crossref_base_url: str = "https://api.crossref.org"
-    europepmc_base_url: str = "https://www.ebi.ac.uk/europepmc/webservices/rest"
-    arxiv_base_url: str = "https://export.arxiv.org/api"
-    unpaywall_base_url: str = "https://api.unpaywall.org/v2"
-    openalex_base_url: str = "https://api.openalex.org"
-    openalex_api_key: SecretStr = SecretStr("")
-    semantic_scholar_base_url: str = "https://api.semanticscholar.org/graph/v1"
-    semantic_scholar_api_key: SecretStr = SecretStr("")
-    #: Where programs are. GitHub needs a token, the registries of packages nothing.
-    github_token: SecretStr = SecretStr("")
-    github_base_url: str = "https://api.github.com"
-    pypi_base_url: str = "https://pypi.org"
-    npm_base_url: str = "https://registry.npmjs.org"
-    crates_base_url: str = "https://crates.io"
-    wolfram_app_id: SecretStr = SecretStr("")
-    wolfram_base_url: str = "https://www.wolframalpha.com"
+    base_urls: dict[str, str] = {}  # of services, where not those of `BASE_URLS`
+    keys: dict[str, SecretStr] = {}  # of search services: `KEY_VARIABLES`
     scholar_contact: str = ""  # an e-mail address, which these services ask for
-    google_max_queries: int = Field(default=4, ge=0)  # of a run, with the key of Gemini: each costs
     search_timeout: float = Field(default=20.0, gt=0)
     since: date | None = None  # pages not older than this, where a service can tell
     allow_domains: tuple[str, ...] = ()  # pages of these only, and of their subdomains
@@ -145,7 +114,6 @@ class Settings(Frozen):
     page_browser: Literal["auto", "always", "never"] = "auto"
     page_browser_path: Path | None = None  # None: the first that is found
     archive: bool = False  # archived copies stand in for pages that cannot be read
-    archive_base_url: str = "https://archive.org"
     user_agent: str = ""  # sent to pages and Wikipedia; empty: the program's name
 
     # how far to go
@@ -169,7 +137,6 @@ class Settings(Frozen):
     pages_per_query: int = Field(default=3, ge=1, le=10)
     pages_per_step: int = Field(default=9, ge=1, le=30)  # for all queries of a step of `loop`
     double_check: bool = False  # `loop` looks at its answer once more before it returns it
-    browse_with_model: bool = False  # `loop` asks a model what helps where ranking finds nothing
     evidence_tokens: int = Field(default=3000, ge=200)  # what a prompt shows of the pages
     report_tokens: int = Field(default=8000, ge=200)  # the same where a report is checked
     max_iterations: int = Field(default=10, ge=2, le=100)  # turns of a report, all rounds
@@ -207,8 +174,6 @@ class Settings(Frozen):
 
     # where files are kept; None: in the folders of `user_folder`
     runs_dir: Path | None = None
-    #: Of the journals in which `--search runs` searches, the newest first.
-    runs_search_bytes: int = Field(default=2_000_000_000, ge=0)
     cache_dir: Path | None = None
     cache: bool = True  # of searches and pages, across runs
     cache_ttl: float = Field(default=86_400.0, ge=0, allow_inf_nan=False)  # seconds; 0: no cache
@@ -221,10 +186,7 @@ class Settings(Frozen):
     api_hosts: tuple[str, ...] = ()  # host names of the server, besides its own address
     api_max_runs: int = Field(default=8, ge=1, le=1000)  # at once
     api_max_queue: int = Field(default=64, ge=0, le=10_000)  # waiting runs; one more is refused
-    api_linger: float = Field(default=0.0, ge=0)  # how long a run goes on without a client
     api_documents: bool = False  # users may send files
-    api_documents_ttl: float = Field(default=86_400.0, gt=0, le=2_600_000)  # seconds
-    api_documents_max_bytes: int = Field(default=1_000_000_000, ge=0)  # of all of them
     api_log: Literal["text", "json"] = "text"
 
     trust_env: bool = False  # `.env` may set what `RISKS` names, beside a key of the user too
@@ -233,22 +195,6 @@ class Settings(Frozen):
     @classmethod
     def _take_off_for_never(cls, value: Any) -> Any:
         return "never" if value == "off" else value
-
-    @model_validator(mode="before")
-    @classmethod
-    def _sort_models(cls, values: Any) -> Any:
-        """Put `read=MODEL` among `llm` where it belongs; such a model wins over the field's own."""
-        fields, named = dict(values), dict(values).get("llm") or ()
-        named = split_list(named) if isinstance(named, str) else named
-        if not (isinstance(named, list | tuple) and all(isinstance(name, str) for name in named)):
-            return fields  # which the field's type refuses
-        for kind in TASK_KINDS:
-            if own := tuple(n.removeprefix(f"{kind}=") for n in named if n.startswith(f"{kind}=")):
-                fields[f"llm_{kind}"] = own
-        if named:
-            kinds = tuple(f"{kind}=" for kind in TASK_KINDS)
-            fields["llm"] = tuple(name for name in named if not name.startswith(kinds))
-        return fields
 
     @field_validator("openai_servers")
     @classmethod
@@ -278,19 +224,29 @@ class Settings(Frozen):
 
     @property
     def named_models(self) -> tuple[str, ...]:
-        """The setting `llm`, or its default: Gemini where it can be reached.
+        """The models of `llm` for every task, or the default: Gemini where it can be reached.
 
         Else OpenAI where a model is named for it, or Claude where its key is set.
         """
-        if self.llm or self.gemini_account.is_usable:
-            return self.llm or ("gemini",)
+        named = tuple(name for name in self.llm if not name.startswith(_KIND_PREFIXES))
+        if named or self.gemini_account.is_usable:
+            return named or ("gemini",)
         has_claude = self.anthropic_api_key.get_secret_value()
         return ("openai" if self.openai_model else "anthropic" if has_claude else "gemini",)
 
     def models_for(self, kind: TaskKind) -> tuple[str, ...]:
         """The models for a kind of task: its own, then the general ones."""
-        own: tuple[str, ...] = getattr(self, f"llm_{kind}")
+        prefix = f"{kind}="
+        own = (name.removeprefix(prefix) for name in self.llm if name.startswith(prefix))
         return tuple(dict.fromkeys((*own, *self.named_models)))
+
+    def base_url(self, service: str) -> str:
+        """Where a service of `BASE_URLS` is; "" where that depends."""
+        return self.base_urls.get(service, BASE_URLS[service])
+
+    def key(self, service: str) -> str:
+        """The key of a service; "" where none is set."""
+        return self.keys[service].get_secret_value() if service in self.keys else ""
 
     @property
     def servers(self) -> dict[str, tuple[str, str]]:
@@ -359,90 +315,11 @@ DEPTHS: dict[str, dict[str, Any]] = {
 #: Fields that shape prompts and answer. A journal's header records them, so that a replay has them.
 SHAPING_FIELDS = frozenset(
     "strategy depth slots slots_schema max_rounds max_steps max_words pages_per_query "
-    "pages_per_step evidence_tokens double_check browse_with_model report_tokens max_iterations "
+    "pages_per_step evidence_tokens double_check report_tokens max_iterations "
     "credibility min_credibility lang verify verify_batch on_unsupported report "
     "search_uncited archive plan clarified max_sections max_sources report_words "
     "max_citations reader".split()
 )
-
-#: Fields that a caller alone sets. Each other one has a variable of its own name, or one of these.
-CALLER_FIELDS = set(
-    "since allow_domains block_domains mcp corpus strategy depth offline slots "
-    "slots_schema report plan clarified max_sections max_sources report_words "
-    "max_citations reader search_uncited "
-    "max_rounds max_words max_steps pages_per_query pages_per_step evidence_tokens patience lang "
-    "verify on_unsupported follow earlier resume replay retry_failed request_id cache "
-    "trust_env".split()
-)
-OTHER_NAMES = {
-    "GOOGLE_GEMINI_BASE_URL": "gemini_base_url",
-    "GOOGLE_GENAI_API_VERSION": "gemini_api_version",
-    "GOOGLE_GENAI_USE_VERTEXAI": "use_vertexai",
-    "LLM_THINKING": "thinking",
-    "SEARCH_PROVIDERS": "search",
-    "AGENT_API_TOKEN": "api_token",
-    **{f"AGENT_MAX_{cap}": f"max_{cap.lower()}" for cap in "SECONDS USD TOKENS CALLS".split()},
-}
-#: The field that each environment variable sets. A list is written with commas. Those that are not
-#: of a service get their prefix below.
-ENVIRONMENT = {
-    "GOOGLE_API_KEY": "gemini_api_key",
-    "SERPER_KEY_ID": "serper_api_key",
-    **OTHER_NAMES,
-    **{
-        field.upper(): field
-        for field in Settings.model_fields
-        if field not in CALLER_FIELDS | set(OTHER_NAMES.values())
-    },
-}
-#: How the names of services begin, which other programs know too. All others are our own.
-SERVICE_NAMES = tuple(
-    "GEMINI_ GOOGLE_ ANTHROPIC_ OPENAI_ SERPAPI_ EXA_ TAVILY_ SERPER_ WIKIPEDIA_ SEARXNG_ "
-    "BRAVE_ CROSSREF_ EUROPEPMC_ ARXIV_ UNPAYWALL_ OPENALEX_ SEMANTIC_SCHOLAR_ SCHOLAR_ "
-    "GITHUB_ PYPI_ NPM_ CRATES_ WOLFRAM_".split()
-)
-OWN_PREFIX = "RESEARCH_AGENT_"
-
-
-def full_name(name: str) -> str:
-    """The full name of a variable: our own begin with OWN_PREFIX, and go without it too."""
-    if name.startswith((*SERVICE_NAMES, OWN_PREFIX)) or name not in ENVIRONMENT:
-        return name
-    return OWN_PREFIX + name.removeprefix("AGENT_")
-
-
-#: Names of one field are in ascending order of their weight: the last that is set counts.
-ENVIRONMENT |= {full_name(name): field for name, field in ENVIRONMENT.items()}
-
-
-#: Variables that libraries read, by the name that requests and httpx2 know: proxies, certificates.
-LIBRARY_VARIABLES = {
-    **{name: name.upper() for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy")},
-    **{name: name for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")},
-    **{name: name for name in ("SSL_CERT_FILE", "SSL_CERT_DIR")},
-    **{name: name for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")},
-}
-#: Variables that count in the shell alone: the user's word.
-SHELL_VARIABLES = {
-    "RESEARCH_AGENT_TRUST_ENV": "trust_env",
-}
-#: Fields that `.env` of a folder never sets, whatever is trusted: what they name is started.
-USER_FIELDS = {"mcp_servers"}
-#: Counts only where no other name of the same thing is set: it is also the key of other services.
-LAST_NAMES = {"GOOGLE_API_KEY"}
-#: Every variable that counts, and what it sets. Names for the same thing count as one.
-KNOWN_VARIABLES = {**ENVIRONMENT, **LIBRARY_VARIABLES, **SHELL_VARIABLES}
-
-
-#: The fields with the keys of services, which their own documentation calls something else.
-_KEY_FIELDS = {"github": "github_token", "wolfram": "wolfram_app_id"}
-#: How the fields end that hold keys of services.
-KEY_ENDINGS = ("_api_key", *_KEY_FIELDS.values())
-
-
-def key_field(service: str) -> str:
-    """The name of the field that holds the key of a service, if it has one."""
-    return _KEY_FIELDS.get(service, f"{service}_api_key")
 
 
 def split_list(text: str) -> tuple[str, ...]:

@@ -10,15 +10,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from agent.errors import UsageError
-from agent.settings.fields import (
-    DEPTHS,
-    ENVIRONMENT,
-    KNOWN_VARIABLES,
-    LIBRARY_VARIABLES,
-    Settings,
-    full_name,
-    split_list,
-)
+from agent.settings.fields import DEPTHS, Settings, split_list
+from agent.settings.names import ENVIRONMENT, KNOWN_VARIABLES, LIBRARY_VARIABLES
 from agent.settings.risks import build_refusal, find_risks, find_user_keys
 from agent.settings.variables import Variable, read_variables, warn_once
 
@@ -31,14 +24,18 @@ def parse_settings(environment: Mapping[str, str], **overrides: Any) -> Settings
     values: dict[str, Any] = {}
     for name, field in ENVIRONMENT.items():
         if text := environment.get(name, "").strip():
-            is_list = "tuple" in str(Settings.model_fields[field].annotation)
-            values[field] = split_list(text) if is_list else text
+            mapping, _, entry = field.partition(".")
+            if entry:
+                values.setdefault(mapping, {})[entry] = text
+            else:
+                is_list = "tuple" in str(Settings.model_fields[field].annotation)
+                values[field] = split_list(text) if is_list else text
     values |= {field: value for field, value in overrides.items() if value is not None}
     try:
         return Settings.model_validate(values)
     except ValidationError as error:
         first = error.errors()[0]
-        field = str(first["loc"][0])
+        field = str(first["loc"][0])  # entries of mappings are texts, which are never refused
         raise UsageError(f"{_names_of(field)}: {first['msg']}", "Correct or unset it.") from None
 
 
@@ -71,7 +68,9 @@ def make_settings(variables: Mapping[str, Variable], folder: Path, **overrides: 
         overrides["trust_env"] = values.get("RESEARCH_AGENT_TRUST_ENV", "").strip() or None
     settings = parse_settings(values, **overrides)
     keys, risks = find_user_keys(variables, settings), find_risks(variables, settings, folder)
-    risks = [name for name in risks if overrides.get(KNOWN_VARIABLES[name]) is None]
+    risks = [
+        name for name in risks if overrides.get(KNOWN_VARIABLES[name].partition(".")[0]) is None
+    ]
     if keys and risks and not settings.trust_env:
         raise build_refusal(risks, keys)
     if settings.gemini_account.project:
@@ -101,7 +100,5 @@ def export_to_libraries(variables: Mapping[str, Variable]) -> None:
 
 def _names_of(field: str) -> str:
     """The variables and the option that set a field, for an error message."""
-    names = dict.fromkeys(
-        full_name(name) for name, known in KNOWN_VARIABLES.items() if known == field
-    )
+    names = [name for name, known in KNOWN_VARIABLES.items() if known == field]
     return " or ".join([*names, f"--{field.removeprefix('api_').replace('_', '-')}"])

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from agent.errors import NotConfigured
-from agent.settings.fields import KEY_ENDINGS, KNOWN_VARIABLES, Settings, key_field
+from agent.settings.fields import Settings
+from agent.settings.names import KNOWN_VARIABLES
+from agent.settings.services import BASE_URLS, KEY_VARIABLES, MODEL_KEY_VARIABLES
 from agent.settings.variables import Variable, user_file
 
 #: What the author of `.env` would gain, and by which settings: see `RISKS`.
@@ -16,15 +18,6 @@ _GAINS = {
     "get their keys and the prompts": "openai_servers",
     "sends the prompts to a project of Google Cloud": "use_vertexai",
     "gets the prompts": "google_cloud_project",
-    "gets the key and the queries": (
-        "serpapi_base_url exa_base_url tavily_base_url serper_base_url brave_base_url "
-        "github_base_url wolfram_base_url openalex_base_url semantic_scholar_base_url"
-    ),
-    "gets the queries": (
-        "wikipedia_base_url searxng_url crossref_base_url europepmc_base_url arxiv_base_url "
-        "unpaywall_base_url pypi_base_url npm_base_url crates_base_url"
-    ),
-    "gets the addresses of pages, and stands in for them": "archive_base_url",
     "carries the requests": "HTTP_PROXY HTTPS_PROXY ALL_PROXY",
     "leads requests past a proxy": "NO_PROXY",
     "decides which servers are believed": (
@@ -40,10 +33,14 @@ _GAINS = {
 #: the default, a path inside the folder, and an address whose own key stands in `.env` too.
 #: All other settings choose among services of the user, or say how far to go.
 RISKS = {name: gain for gain, names in _GAINS.items() for name in names.split()}
+RISKS |= {f"base_urls.{service}": "gets the queries" for service in BASE_URLS}
+RISKS |= {f"base_urls.{service}": "gets the key and the queries" for service in KEY_VARIABLES}
+RISKS |= {"base_urls.archive": "gets the addresses of pages, and stands in for them"}
 #: Those of `RISKS` that matter offline: nothing else is used then.
 OFFLINE_RISKS = {"runs_dir", "cache_dir", "prices_file", "api_hosts"}
-#: Of the fields that hold keys which a run sends.
-_SENT_KEYS = (*KEY_ENDINGS, "_server_keys", "use_vertexai")
+#: The variables with keys that a run sends.
+_SENT_KEYS = {*MODEL_KEY_VARIABLES.values(), *KEY_VARIABLES.values(), "SERPER_KEY_ID"}
+_SENT_KEYS |= {"OPENAI_SERVER_KEYS", "GOOGLE_GENAI_USE_VERTEXAI"}
 
 
 def find_user_keys(variables: Mapping[str, Variable], settings: Settings) -> list[str]:
@@ -55,12 +52,11 @@ def find_user_keys(variables: Mapping[str, Variable], settings: Settings) -> lis
     redirects = variables.get("GITHUB_BASE_URL", Variable("", "shell")).origin == "folder"
     # in many a shell it is for other programs
     is_sent = redirects or not asked.isdisjoint(("code", "github"))
-    unsent = set() if is_sent else {"github_token"}
+    unsent = set() if is_sent else {KEY_VARIABLES["github"]}
     return [
         name
         for name, (value, origin) in variables.items()
-        if origin != "folder" and value.strip()
-        if (field := KNOWN_VARIABLES[name]).endswith(_SENT_KEYS) and field not in unsent
+        if origin != "folder" and value.strip() and name in _SENT_KEYS - unsent
     ]
 
 
@@ -75,13 +71,22 @@ def find_risks(variables: Mapping[str, Variable], settings: Settings, folder: Pa
         name
         for name, field in fields.items()
         if field in (OFFLINE_RISKS if settings.offline else RISKS)
-        and key_field(field.removesuffix("_base_url")) not in fields.values()
+        and not _is_with_its_key(field, fields.values())
         and not _is_harmless(field, settings, folder)
     ]
 
 
+def _is_with_its_key(field: str, fields: Collection[str]) -> bool:
+    """Whether a field is the address of a service, and the key of that service is among others."""
+    key = field.replace("base_urls.", "keys.").replace("_base_url", "_api_key")
+    return key != field and key in fields
+
+
 def _is_harmless(field: str, settings: Settings, folder: Path) -> bool:
     """Whether the value of a setting is a path inside the folder, or the default."""
+    _, _, service = field.partition(".")
+    if service:
+        return settings.base_url(service) == BASE_URLS[service]
     if field not in Settings.model_fields:
         return False
     value = getattr(settings, field)

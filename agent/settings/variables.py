@@ -6,7 +6,7 @@ import logging
 import os
 import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from io import StringIO
 from pathlib import Path
@@ -16,12 +16,7 @@ from platformdirs import PlatformDirs
 
 from agent.errors import UsageError
 from agent.outside.input_file import read_bytes
-from agent.settings.fields import (
-    KNOWN_VARIABLES,
-    LAST_NAMES,
-    SHELL_VARIABLES,
-    USER_FIELDS,
-)
+from agent.settings.names import KNOWN_VARIABLES, SHELL_VARIABLES, USER_FIELDS, find_replacement
 
 Origin = Literal["shell", "user", "folder"]
 
@@ -41,17 +36,30 @@ def read_variables(shell: Mapping[str, str], folder: Path) -> dict[str, Variable
     """
     found = {name: Variable(shell[name], "shell") for name in KNOWN_VARIABLES if name in shell}
     files: tuple[tuple[Origin, Path], ...] = (("user", user_file()), ("folder", folder / ".env"))
+    strangers = list(shell)
     for origin, file in files:
-        taken = {KNOWN_VARIABLES[name] for name in found if name not in LAST_NAMES}
-        for name, value in read_env_file(file).items():
+        taken = {KNOWN_VARIABLES[name] for name in found}
+        values = read_env_file(file)
+        strangers += values
+        for name, value in values.items():
             known = name in KNOWN_VARIABLES and name not in SHELL_VARIABLES
             if known and origin == "folder" and KNOWN_VARIABLES[name] in USER_FIELDS:
                 warn_once(f".env of this folder sets {name}, which only {user_file()} may.")
             elif known and KNOWN_VARIABLES[name] not in taken:
                 found[name] = Variable(value, origin)
+    _warn_of_strangers(strangers, found)
     if is_open_to_others(user_file()):
         warn_once(f"{user_file()} can be read or changed by others: chmod 600 it.")
     return found
+
+
+def _warn_of_strangers(names: Iterable[str], found: Collection[str]) -> None:
+    """Say which variables of ours are gone or unknown, but not where their replacement is set."""
+    for name in names:
+        other = find_replacement(name)
+        if other is not None and other not in found:
+            remedy = f"use {other}" if other else "see .env.example for all names"
+            warn_once(f"{name} is not read: {remedy}.")
 
 
 def synonyms(name: str) -> list[str]:

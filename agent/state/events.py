@@ -100,14 +100,6 @@ class Decided(Frozen):
     note: str = ""
 
 
-class Browsed(Frozen):
-    """A model picked useful quotes from a round's pages, after ranking had found none."""
-
-    type: Literal["browsed"] = "browsed"
-    round: int
-    quotes: tuple[Quote, ...]
-
-
 class Searched(OfSection):
     """A query was searched."""
 
@@ -240,7 +232,6 @@ Event = Annotated[
     | Recalled
     | Queried
     | Decided
-    | Browsed
     | Searched
     | PageRead
     | Blocked

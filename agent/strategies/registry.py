@@ -68,7 +68,7 @@ def _build_loop(outside: Outside, settings: Settings) -> Strategy:
     return LoopStrategy(
         Decide(ask, outside.fallback, settings),
         WebSearchTool(outside.search, outside.read, pages_per_query=0),
-        Browse(ask, outside.read, settings),
+        Browse(outside.read, settings),
         Reflect(ask, outside.fallback, tokens, lang),
         Conclude(ask, outside.fallback, settings),
         _build_verify(outside, settings),

@@ -186,7 +186,7 @@ def test_the_command(answer: Json, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_fetch_tells_which_quotes_went(answer: Json, services: Services, tmp_path: Path) -> None:
     (tmp_path / "answer.json").write_text(json.dumps(answer))
-    more = {"ALLOW_PRIVATE_NETWORK": "1", "RESPECT_ROBOTS": "0"}
+    more = {"ALLOW_PRIVATE_NETWORK": "1", "RESEARCH_AGENT_RESPECT_ROBOTS": "0"}
     status, found = command("answer.json", "--fetch", cwd=tmp_path, **more)
     assert status == 0 and [row["now"] for row in found["live"]] == ["there", "unread"]
     services.pages = {"final": "Nothing of it is left.", "gone": Raw(404, "")}
@@ -208,7 +208,11 @@ def test_fetch_offers_the_archived_copy_of_what_died(
         archive.answers["/wayback/available"] = lambda asked: asked.send(
             known if "final" in asked.head else reply(b"{}")
         )
-        more = {"http_proxy": services.base, "no_proxy": "127.0.0.1", "RESPECT_ROBOTS": "0"}
+        more = {
+            "http_proxy": services.base,
+            "no_proxy": "127.0.0.1",
+            "RESEARCH_AGENT_RESPECT_ROBOTS": "0",
+        }
         more |= {"FETCH_THROUGH_PROXY": "1", "ARCHIVE_BASE_URL": archive.url}
         status, told = command("answer.json", "--fetch", cwd=tmp_path, **more)
     first, second = told["live"]

@@ -36,7 +36,7 @@ def test_a_lost_worker_costs_no_row(services: Services, tmp_path: Path) -> None:
     services.latency = lambda: 0.1
     (tmp_path / "topics.jsonl").write_text(topic_lines(COUNT))
     command = [sys.executable, "-m", "agent.cli", "batch", "topics.jsonl", "--out", "out.jsonl"]
-    more = {"CACHE_TTL": "0", "PYTHONPATH": str(ROOT), "RATE_LIMITS": "gemini=2000"}
+    more = {"CACHE_TTL": "0", "PYTHONPATH": str(ROOT), "RESEARCH_AGENT_RATE_LIMITS": "gemini=2000"}
     command += ["--engine", "ray", "--concurrency", "4"]
     own: Any = {"cwd": tmp_path, "env": {**os.environ, **services.environment(tmp_path, **more)}}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **own)

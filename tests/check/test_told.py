@@ -204,8 +204,8 @@ def test_sources_are_dead_archived_retracted_or_closed(
         }  # fmt: skip
         names = ("doi/10.5555/a", "gone", "lost", "closed")
         text = " ".join(f"{SENTENCE[:-1]} ([s]({site}/{name}))." for name in names)
-        changes = {"verify": "rules", "crossref_base_url": server.url, "archive": True}
-        changes |= {"europepmc_base_url": server.url, "archive_base_url": server.url}
+        changes = {"verify": "rules", "archive": True}
+        changes |= {"base_urls": dict.fromkeys(("crossref", "europepmc", "archive"), server.url)}
         changes |= {"fetch_through_proxy": True, "allow_private_network": False}
         settings = settings.model_copy(update=changes)
         result = check(text, settings)

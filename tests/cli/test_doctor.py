@@ -78,7 +78,6 @@ def test_it_says_which_search_a_run_will_use(services: Services, tmp_path: Path)
     environment = services.environment(
         tmp_path, SEARCH_PROVIDERS=order, SERPAPI_API_KEY="", WIKIPEDIA_BASE_URL=NOWHERE
     )
-    environment["GOOGLE_API_KEY"] = environment.pop("GEMINI_API_KEY")
     found = told(environment, tmp_path)
     assert found["key GEMINI_API_KEY"].detail == "set"
     assert "$0.014" in found["search google"].detail and found["search google"].status == "ok"
@@ -87,7 +86,7 @@ def test_it_says_which_search_a_run_will_use(services: Services, tmp_path: Path)
     services.default_hits = ["a page"]
     found = told(environment | {"SERPAPI_API_KEY": SERPAPI_KEY}, tmp_path)
     assert found["search of a run"].detail == "serpapi; if it fails or has no hits, google"
-    found = told(environment | {"GOOGLE_API_KEY": ""}, tmp_path)
+    found = told(environment | {"GEMINI_API_KEY": ""}, tmp_path)
     assert found["search google"].status == found["search of a run"].status == "warn"
 
 
@@ -158,7 +157,9 @@ def test_a_pipe_that_is_named_env_is_told(services: Services, tmp_path: Path) ->
     assert missing_requirements(list(found.values()))[0] == ".env"
 
 
-@pytest.mark.parametrize(("name", "kind"), [("LLM", "model"), ("SEARCH_PROVIDERS", "search")])
+@pytest.mark.parametrize(
+    ("name", "kind"), [("RESEARCH_AGENT_LLM", "model"), ("SEARCH_PROVIDERS", "search")]
+)
 def test_odd_providers_are_told(services: Services, tmp_path: Path, name: str, kind: str) -> None:
     services.default_hits = ["a page"]
     found = told(services.environment(tmp_path, **{name: "altavista"}), tmp_path)
@@ -184,7 +185,9 @@ def test_one_model_of_two_is_enough(services: Services, tmp_path: Path) -> None:
 )
 def test_openai_is_asked(services: Services, tmp_path: Path, model: str, detail: str) -> None:
     own = {"OPENAI_API_KEY": OPENAI_KEY, "OPENAI_BASE_URL": f"{services.base}/openai"}
-    environment = services.environment(tmp_path, LLM="openai", OPENAI_MODEL=model, **own)
+    environment = services.environment(
+        tmp_path, RESEARCH_AGENT_LLM="openai", OPENAI_MODEL=model, **own
+    )
     found = told(environment, tmp_path)[f"model openai:{model}"]
     assert found.status == "ok" and found.detail.startswith(detail)
     assert not services.model_requests
@@ -248,7 +251,7 @@ def test_no_key_is_shown_whatever_is_said(services: Services, tmp_path: Path, st
         **{f"{name}_BASE_URL": url for name, url in urls.items()},
         **FAKE,
         "SEARCH_PROVIDERS": "serpapi,exa,tavily,serper,wikipedia",
-        "LLM": "gemini,openai:some-model",
+        "RESEARCH_AGENT_LLM": "gemini,openai:some-model",
         "OPENAI_BASE_URL": f"{services.base}/openai",
     }
     done = doctor(*(["--json"] if status == 401 else []), cwd=tmp_path, environment=environment)
@@ -260,11 +263,13 @@ def test_no_key_is_shown_whatever_is_said(services: Services, tmp_path: Path, st
 @pytest.mark.slow
 def test_a_key_in_the_wrong_place_is_not_shown(services: Services, tmp_path: Path) -> None:
     key = FAKE["GEMINI_API_KEY"]
-    environment = services.environment(tmp_path, GEMINI_API_KEY=key, GEMINI_MODEL=key, LLM=key)
+    environment = services.environment(
+        tmp_path, GEMINI_API_KEY=key, GEMINI_MODEL=key, RESEARCH_AGENT_LLM=key
+    )
     done = doctor(cwd=tmp_path, environment=environment)
     assert done.returncode == 1
     assert not [piece for piece in parts({"": key}) if piece in done.stdout + done.stderr]
-    environment |= {"LLM": "gemini", "SEARCH_PROVIDERS": f"{key},serpapi"}
+    environment |= {"RESEARCH_AGENT_LLM": "gemini", "SEARCH_PROVIDERS": f"{key},serpapi"}
     done = doctor(cwd=tmp_path, environment=environment)
     shown = (done.stdout + done.stderr).casefold()
     assert not [piece for piece in parts({"": key.casefold()}) if piece in shown], shown

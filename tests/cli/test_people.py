@@ -277,7 +277,7 @@ def test_a_model_that_is_down_is_one_line(world: Services, tmp_path: Path) -> No
 
 
 def test_the_only_model_that_is_down_is_one_line_too(tmp_path: Path) -> None:
-    environment = {"LLM": "openai", "OPENAI_MODEL": "m", "LLM_RETRY_WAITS": "0"}
+    environment = {"RESEARCH_AGENT_LLM": "openai", "OPENAI_MODEL": "m", "LLM_RETRY_WAITS": "0"}
     environment["OPENAI_BASE_URL"] = "http://127.0.0.1:9/v1"
     said = in_pipe(TOPIC, "--corpus", str(DEMO), home=tmp_path, **environment)
     assert said.err.count("Warning") == 1 and "openai:m" in said.err

@@ -12,11 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from agent.settings import ENVIRONMENT
 from tests.house.test_architecture import FILES, imports
 from tests.support import licences, vulnerabilities
 from tests.support.page_server import PageServer
@@ -177,9 +175,3 @@ def test_every_promise_of_security_names_tests_that_exist() -> None:
         named = set(re.findall(r"`(test_\w+)`", promise))
         assert named and named <= existing, (promise[:60], named - existing)
     assert len(promises) > 7
-
-
-def test_compose_passes_every_setting_on() -> None:
-    services = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))["services"]
-    for service in services.values():
-        assert {name.partition("=")[0] for name in service["environment"]} == ENVIRONMENT.keys()

@@ -47,7 +47,7 @@ def raw(content: list[dict[str, Any]], reason: str = "end_turn") -> Raw:
 @pytest.fixture
 def settings(world: Services, tmp_path: Path) -> Settings:
     more = {
-        "LLM": "anthropic",
+        "RESEARCH_AGENT_LLM": "anthropic",
         "ANTHROPIC_API_KEY": ANTHROPIC_KEY,
         "ANTHROPIC_BASE_URL": f"{world.base}/anthropic",
         "GEMINI_API_KEY": "",
@@ -243,7 +243,7 @@ def test_calls_of_tools_are_read(content: list[dict[str, Any]], calls: list[Any]
 
 def test_what_is_not_set_is_said() -> None:
     with pytest.raises(NotConfigured, match="ANTHROPIC_API_KEY"):
-        research("x", parse_settings({"LLM": "anthropic"}))
+        research("x", parse_settings({"RESEARCH_AGENT_LLM": "anthropic"}))
 
 
 def test_the_key_alone_chooses_claude() -> None:
@@ -251,7 +251,9 @@ def test_the_key_alone_chooses_claude() -> None:
     assert (model.provider, model.name) == ("anthropic", "claude-sonnet-5-5")
     both = parse_settings({"ANTHROPIC_API_KEY": "k", "GEMINI_API_KEY": "g"})
     assert both.named_models == ("gemini",)
-    (named,) = make_models(parse_settings({"ANTHROPIC_API_KEY": "k", "LLM": "anthropic:claude-x"}))
+    (named,) = make_models(
+        parse_settings({"ANTHROPIC_API_KEY": "k", "RESEARCH_AGENT_LLM": "anthropic:claude-x"})
+    )
     assert named.name == "claude-x"
 
 

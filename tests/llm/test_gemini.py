@@ -236,7 +236,7 @@ def test_prices_are_dated(tmp_path: Path) -> None:
     assert [row.input for row in dated if row] == [0.75, 1.5]
     assert find_price(prices, "gemini-3.8-flash", date(2020, 1, 1)) is None
     assert find_price(prices, "unheard-of", before) is None
-    with pytest.raises(UsageError, match="PRICES_FILE"):
+    with pytest.raises(UsageError, match="RESEARCH_AGENT_PRICES_FILE"):
         load_prices(tmp_path / "missing.json")
 
 
@@ -300,16 +300,3 @@ def test_a_folder_does_not_choose_the_project(tmp_path: Path) -> None:
     shell = {"GOOGLE_GENAI_USE_VERTEXAI": "true"}
     with pytest.raises(NotConfigured, match="GOOGLE_CLOUD_PROJECT"):
         make_settings(read_variables(shell, tmp_path), tmp_path)
-
-
-def test_googles_own_name_of_the_key_counts_where_the_other_is_not_set(tmp_path: Path) -> None:
-    def key(shell: dict[str, str], dotenv: str) -> str:
-        (tmp_path / ".env").write_text(dotenv)
-        settings = make_settings(read_variables(shell, tmp_path), tmp_path)
-        assert settings.named_models == ("gemini",)
-        return settings.gemini_account.key
-
-    google, other = {"GOOGLE_API_KEY": "google"}, {"GEMINI_API_KEY": "gemini"}
-    assert key(google, "") == "google" == key({}, "GOOGLE_API_KEY=google")
-    assert key(google | other, "") == "gemini" == key(other, "GOOGLE_API_KEY=google")
-    assert key(google, "GEMINI_API_KEY=gemini") == "gemini"

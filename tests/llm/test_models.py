@@ -29,7 +29,7 @@ def labels(settings: Settings) -> dict[str, list[str]]:
 
 
 def test_each_kind_has_its_own_models_and_then_the_general_ones() -> None:
-    named = {"LLM": "gemini:x", "LLM_JUDGE": "openai:j, gemini:x", "LLM_PLAN": "gemini:p"}
+    named = {"RESEARCH_AGENT_LLM": "gemini:x, judge=openai:j, judge=gemini:x, plan=gemini:p"}
     found = labels(parse_settings(KEYS | named))
     assert (found["plan"], found["judge"]) == (["gemini:p", "gemini:x"], ["openai:j", "gemini:x"])
     assert found["read"] == found["write"] == ["gemini:x"]
@@ -37,16 +37,17 @@ def test_each_kind_has_its_own_models_and_then_the_general_ones() -> None:
     assert found["read"] == ["openai:r", "openai:s", "gemini:x"] and found["write"] == ["gemini:x"]
     alone = labels(parse_settings(KEYS, llm=("judge=openai:j",)))
     assert alone["judge"] == ["openai:j", *alone["read"]], "the general order is the default"
-    found = labels(Settings(llm="openai:a, judge=openai:b", openai_api_key="k"))  # type: ignore[arg-type]
-    assert (found["write"], found["judge"]) == (["openai:a"], ["openai:b", "openai:a"])
 
 
 @pytest.mark.parametrize(
     ("named", "told"),
     [
-        ({"LLM_READ": "mistral:x"}, "Unknown model provider 'mistral'"),
-        ({"LLM_JUDGE": "openai"}, "OPENAI_MODEL is not set"),
-        ({"LLM": "home", "OPENAI_SERVERS": "home=http://localhost:1/v1"}, "without a model"),
+        ({"RESEARCH_AGENT_LLM": "read=mistral:x"}, "Unknown model provider 'mistral'"),
+        ({"RESEARCH_AGENT_LLM": "judge=openai"}, "OPENAI_MODEL is not set"),
+        (
+            {"RESEARCH_AGENT_LLM": "home", "OPENAI_SERVERS": "home=http://localhost:1/v1"},
+            "without a model",
+        ),
         ({"OPENAI_SERVERS": "http://localhost:1/v1"}, "is not name=http"),
         ({"OPENAI_SERVERS": "gemini=http://localhost:1/v1"}, "a name of its own"),
         ({"OPENAI_SERVERS": "home=file:///v1"}, "is not name=http"),
@@ -63,7 +64,11 @@ def two(world: Services, tmp_path: Path) -> Settings:
     """A small model plans and reads, a stronger one judges: on two servers."""
     world.openai_needs_key = False
     servers = f"small={world.base}/openai/v1, strong={world.base}/openai/v1"
-    more = {"OPENAI_SERVERS": servers, "LLM": "small:s", "LLM_JUDGE": "strong:t", "CACHE_TTL": "0"}
+    more = {
+        "OPENAI_SERVERS": servers,
+        "RESEARCH_AGENT_LLM": "small:s,judge=strong:t",
+        "CACHE_TTL": "0",
+    }
     return parse_settings(world.environment(tmp_path, **more))
 
 
@@ -88,14 +93,14 @@ def test_a_judge_that_is_down_is_replaced_by_others(world: Services, two: Settin
     _, answer = ended(two)
     assert answer.status == "complete"
     assert asked_models(world)["verify"] == {"s", "t"}
-    _, answer = ended(two.model_copy(update={"llm_judge": ("strong:s",)}))
+    _, answer = ended(two.model_copy(update={"llm": ("small:s", "judge=strong:s")}))
     assert list(answer.usage.by_model) == ["small:s", "strong:s"], "two servers, one name"
 
 
 def test_a_resumed_run_omits_a_failed_model(world: Services, two: Settings, tmp_path: Path) -> None:
     think = world.think
     world.think = lambda asked: Raw(401, "{}") if asked.model == "s" else think(asked)
-    settings = two.model_copy(update={"llm": ("small:s", "strong:t"), "llm_judge": ()})
+    settings = two.model_copy(update={"llm": ("small:s", "strong:t")})
     _, answer = ended(settings)
     assert answer.run and answer.run.journal and world.model_requests[0].model == "s"
     lines = Path(answer.run.journal).read_text().splitlines(keepends=True)
@@ -112,7 +117,9 @@ def test_keys_go_to_their_own_server_alone() -> None:
     with Catcher() as first, Catcher() as second:
         servers = f"one=http://{first.host}/v1, two=http://{second.host}/v1"
         named = {"OPENAI_SERVERS": servers, "OPENAI_SERVER_KEYS": "one=secret-1,two=secret-2"}
-        settings = parse_settings(KEYS | named | {"LLM": "one:a,two:b", "LLM_RETRY_WAITS": ""})
+        settings = parse_settings(
+            KEYS | named | {"RESEARCH_AGENT_LLM": "one:a,two:b", "LLM_RETRY_WAITS": ""}
+        )
         chain = ModelChain(make_models(settings), 5, ())
         with pytest.raises(ModelFailed):
             chain(MakeQueries(topic="x"))
@@ -139,14 +146,17 @@ def test_a_probe_tells_the_window(row: dict[str, Any], told: str) -> None:
 
 
 def test_a_cap_in_dollars_needs_the_price_of_each_model_that_is_asked_first() -> None:
-    capped = parse_settings(KEYS | {"LLM": "openai:gpt-5-mini"}, max_usd=1.0)
+    capped = parse_settings(KEYS | {"RESEARCH_AGENT_LLM": "openai:gpt-5-mini"}, max_usd=1.0)
     assert make_models(capped)
     with pytest.raises(UsageError, match="the price of other is not known"):
-        make_models(capped.model_copy(update={"llm_judge": ("openai:other",)}))
+        make_models(capped.model_copy(update={"llm": (*capped.llm, "judge=openai:other")}))
 
 
 def test_an_estimate_counts_the_dearest_model() -> None:
-    named = KEYS | {"LLM": "openai:gpt-5-nano", "SEARCH_PROVIDERS": "wikipedia"}
-    cheap, dear = parse_settings(named), parse_settings(named | {"LLM_JUDGE": "openai:gpt-5.5"})
+    named = KEYS | {"RESEARCH_AGENT_LLM": "openai:gpt-5-nano", "SEARCH_PROVIDERS": "wikipedia"}
+    cheap, dear = (
+        parse_settings(named),
+        parse_settings(named | {"RESEARCH_AGENT_LLM": "openai:gpt-5-nano,judge=openai:gpt-5.5"}),
+    )
     small, large = estimate("Who won?", cheap).usd, estimate("Who won?", dear).usd
     assert small and large and large.max > 10 * small.max and large.min == small.min

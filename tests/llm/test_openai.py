@@ -23,7 +23,7 @@ from tests.support.services import OPENAI_KEY, Raw, Services, openai_reply
 @pytest.fixture
 def openai(world: Services, tmp_path: Path) -> Settings:
     keys = {"OPENAI_API_KEY": OPENAI_KEY, "OPENAI_BASE_URL": f"{world.base}/openai/v1"}
-    more = {"LLM": "openai", "OPENAI_MODEL": "some-model", **keys}
+    more = {"RESEARCH_AGENT_LLM": "openai", "OPENAI_MODEL": "some-model", **keys}
     return parse_settings(world.environment(tmp_path, **more))
 
 
@@ -124,7 +124,7 @@ def test_replies_that_are_not(kind: str, services: Services) -> None:
 
 def test_what_is_not_set_is_said(tmp_path: Path) -> None:
     with pytest.raises(NotConfigured, match="OPENAI_MODEL"):
-        research("x", parse_settings({"LLM": "openai"}))
+        research("x", parse_settings({"RESEARCH_AGENT_LLM": "openai"}))
     with pytest.raises(NotConfigured, match="OPENAI_API_KEY"):
         research("x", parse_settings({"OPENAI_MODEL": "m"}))  # chosen by naming a model
     with pytest.raises(NotConfigured, match="GEMINI_API_KEY"):
@@ -138,5 +138,5 @@ def test_prices_of_ones_own(world: Services, openai: Settings, tmp_path: Path) -
     _, answer = ended(openai.model_copy(update={"prices_file": own}))
     assert answer.usage.usd == pytest.approx(400 / 1e6)
     own.write_text('{"some-model": [{"from": "yesterday"}]}')
-    with pytest.raises(UsageError, match="PRICES_FILE"):
+    with pytest.raises(UsageError, match="RESEARCH_AGENT_PRICES_FILE"):
         research(TOPIC, openai.model_copy(update={"prices_file": own}))

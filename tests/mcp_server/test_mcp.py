@@ -177,7 +177,7 @@ def test_a_run_that_fails_is_a_failed_call_with_why(services: Services, tmp_path
 def over_http(services: Services, tmp_path: Path) -> Iterator[Web]:
     """The MCP server on loopback, over services that take their time; a token is needed."""
     one_hop().set_up(services).latency = lambda: 0.4
-    environment = services.environment(tmp_path, CACHE_TTL="0", AGENT_API_TOKEN="s3cret")
+    environment = services.environment(tmp_path, CACHE_TTL="0", RESEARCH_AGENT_API_TOKEN="s3cret")
     configure = configure_from(environment)
     runs = Runs(configure({}))
     with Web.of(Tools(configure, runs).make_app("127.0.0.1"), runs) as web:

@@ -242,7 +242,7 @@ def _capped(
     prices.write_text(json.dumps(table))
     run = research(
         f"Who won cup {number}?",
-        parse_settings({**environment, "PRICES_FILE": str(prices)}, **caps),
+        parse_settings({**environment, "RESEARCH_AGENT_PRICES_FILE": str(prices)}, **caps),
     )
     for _ in run:
         pass

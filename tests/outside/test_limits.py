@@ -174,7 +174,7 @@ def test_a_limit_that_cannot_be_counted_is_told_before_anybody_is_asked(tmp_path
     (tmp_path / "file").write_text("no folder")
     given = {"GEMINI_API_KEY": "k", "CACHE_DIR": str(tmp_path / "file")}
     with pytest.raises(UsageError, match="cannot be written"):
-        research("a?", parse_settings({**given, "RATE_LIMITS": "gemini=3"}))
+        research("a?", parse_settings({**given, "RESEARCH_AGENT_RATE_LIMITS": "gemini=3"}))
 
 
 def test_rules() -> None:
@@ -185,17 +185,22 @@ def test_rules() -> None:
         "gemini:gemini-3.8-flash": RateLimit(5),
     }
     for wrong in ("gemini", "gemini=0", "gemini=-1", "=3", "gemini=3/0", "gemini=3/x"):
-        with pytest.raises(UsageError, match="RATE_LIMITS"):
+        with pytest.raises(UsageError, match="RESEARCH_AGENT_RATE_LIMITS"):
             parse_rate_limits([wrong])
-        with pytest.raises(UsageError, match="RATE_LIMITS"):
-            research("a?", parse_settings({"GEMINI_API_KEY": "k", "RATE_LIMITS": wrong}))
+        with pytest.raises(UsageError, match="RESEARCH_AGENT_RATE_LIMITS"):
+            research(
+                "a?", parse_settings({"GEMINI_API_KEY": "k", "RESEARCH_AGENT_RATE_LIMITS": wrong})
+            )
 
 
 def test_a_limit_of_nobody_is_told() -> None:
     """A misspelt name would limit nothing."""
     with pytest.raises(UsageError, match="no provider 'geminii'"):
         research(
-            "a?", parse_settings({"GEMINI_API_KEY": "k", "RATE_LIMITS": "serpapi=3,geminii:pro=3"})
+            "a?",
+            parse_settings(
+                {"GEMINI_API_KEY": "k", "RESEARCH_AGENT_RATE_LIMITS": "serpapi=3,geminii:pro=3"}
+            ),
         )
 
 
@@ -207,7 +212,11 @@ def test_a_run_waits_for_its_turn_and_nothing_is_given_up_for_it(
     refusals = [Raw(429, "{}", {"Retry-After": "0"})]
     known = services.think
     services.think = lambda asked: refusals.pop() if refusals else known(asked)
-    more = {"RATE_LIMITS": "serpapi=1,gemini=1000", "RATE_WINDOW": "0.5", "CACHE_TTL": "0"}
+    more = {
+        "RESEARCH_AGENT_RATE_LIMITS": "serpapi=1,gemini=1000",
+        "RESEARCH_AGENT_RATE_WINDOW": "0.5",
+        "CACHE_TTL": "0",
+    }
     settings = parse_settings(services.environment(tmp_path, **more), patience=0.01)
     run = research(cup_topic(1), settings)
     answer = run.answer()

@@ -30,7 +30,7 @@ def test_robots_txt_is_respected_and_asked_for_once(web: PageServer, reader: Pag
     before = list(web.paths)
     error = failure(reader, f"{web.url}/private/page")
     assert error.outcome == "blocked" and "robots.txt" in error.message
-    assert "RESPECT_ROBOTS" in error.remedy
+    assert "RESEARCH_AGENT_RESPECT_ROBOTS" in error.remedy
     assert web.paths == before and before.count("/robots.txt") == 1  # known: not even asked for
     assert reader(f"{web.url}/other").title == "A page"
 

@@ -55,7 +55,11 @@ def test_the_archive_is_not_told_of_an_address_that_is_not_public(
     names = ("intranet", "wiki.corp", "nas.local", "10.0.0.7", "page.example")
     web.answers |= {f"http://{name}/closed": CLOSED for name in names} | {"/closed": CLOSED}
     with PageServer() as archive:
-        more = {"ARCHIVE": "1", "ARCHIVE_BASE_URL": archive.url, "ALLOW_PRIVATE_NETWORK": private}
+        more = {
+            "RESEARCH_AGENT_ARCHIVE": "1",
+            "ARCHIVE_BASE_URL": archive.url,
+            "ALLOW_PRIVATE_NETWORK": private,
+        }
         url = f"http://{place}/closed" if place else f"{web.url}/closed"
         error = fail(url, settings_of(tmp_path, **more))
         assert not archive.request_heads
@@ -79,7 +83,7 @@ def test_an_archived_copy_is_cited_with_both_addresses(
         _, plain = ended(parse_settings(services.environment(tmp_path, **more)))
         assert all(one.via == "snippet" for one in plain.citations)
         assert not archive.request_heads
-        own = parse_settings(services.environment(tmp_path, ARCHIVE="1", **more))
+        own = parse_settings(services.environment(tmp_path, RESEARCH_AGENT_ARCHIVE="1", **more))
         _, answer = ended(own)
     first = answer.citations[0]
     assert (first.url, first.copy_of) == (address, services.url("final"))

@@ -131,7 +131,7 @@ def test_a_page_is_read_as_runs_read_it(
     web: PageServer, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     web.answers["/page"] = reply(html())
-    monkeypatch.setenv("RESEARCH_AGENT_ALLOW_PRIVATE_NETWORK", "1")
+    monkeypatch.setenv("ALLOW_PRIVATE_NETWORK", "1")
     status, out, _ = run(capsys, f"{web.url}/page", "--format", "json")
     assert status == 0 and json.loads(out)["title"] == "A page"
     web.answers["/gone"] = reply(b"", "404 Not Found")

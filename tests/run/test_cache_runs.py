@@ -94,8 +94,8 @@ def test_no_cache_on_the_command_line(
     [
         ({"lang": "de"}, 4),
         ({"search": ("exa", "serpapi")}, 4),
-        ({"exa_api_key": SecretStr("new"), "max_words": 40}, 2),
-        ({"search": ("exa", "serpapi"), "exa_api_key": SecretStr("new")}, 4),
+        ({"exa": "new", "max_words": 40}, 2),
+        ({"search": ("exa", "serpapi"), "exa": "new"}, 4),
     ],
     ids=["language", "order of providers", "the key of none of them", "a key of one"],
 )
@@ -103,9 +103,10 @@ def test_a_search_that_would_be_answered_otherwise_is_made(
     world: Services, settings: Settings, change: dict[str, Any], searches: int
 ) -> None:
     run_to_end(settings)
-    _, again = run_to_end(
-        settings.model_copy(update={**change, "exa_base_url": f"{world.base}/exa"})
-    )
+    change = dict(change)
+    keys = {**settings.keys, "exa": SecretStr(change.pop("exa", ""))}
+    urls = {**settings.base_urls, "exa": f"{world.base}/exa"}
+    _, again = run_to_end(settings.model_copy(update={**change, "keys": keys, "base_urls": urls}))
     assert len(world.search_queries) == searches and again.citations
 
 

@@ -107,7 +107,6 @@ def test_the_index_of_runs_is_bounded_follows_deletions_and_leaves_documents_out
 
     url = services.url("shop")
     assert find() == [(url, " 99 euros.")]  # the newest copy counts
-    assert find(runs_search_bytes=0) == []
     assert find(block_domains=("127.0.0.1",)) == []
     status, found, _ = ask(capsys, "search", "Velmora pump repaired", "--documents")
     assert status == 0 and found[0]["url"].endswith("/notes/pump.md")

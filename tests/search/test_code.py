@@ -250,14 +250,14 @@ def test_refusals_of_a_computation(
 ) -> None:
     wire.get(COMPUTE, **reply)
     with pytest.raises(SearchFailed) as caught:
-        Wolfram(Settings(wolfram_app_id=APP_ID)).search("2+2")
+        Wolfram(Settings(keys={"wolfram": APP_ID})).search("2+2")
     assert caught.value.outcome == outcome and APP_ID not in caught.value.message
     assert outcome != "bad_key" or caught.value.remedy == "Check WOLFRAM_APP_ID."
 
 
 def test_what_cannot_be_computed_is_no_result(wire: responses.RequestsMock) -> None:
     wire.get(COMPUTE, status=501, body="Wolfram|Alpha could not understand: x")
-    assert Wolfram(Settings(wolfram_app_id=APP_ID)).search("x") == ()
+    assert Wolfram(Settings(keys={"wolfram": APP_ID})).search("x") == ()
     with pytest.raises(SearchFailed, match="WOLFRAM_APP_ID is not set"):
         Wolfram(Settings()).search("x")
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
 from agent.errors import NOTHING_SPENT, SearchFailed, Spent
 from agent.outside.budget import Cost
@@ -39,7 +40,9 @@ def google(services: Services, tmp_path: Path) -> Iterator[Settings]:
     rows = {name: [PRICE] for name in ("gemini-3.8-flash", "gemini-3.5-flash-lite")}
     prices.write_text(json.dumps(rows))
     more = {"SEARCH_PROVIDERS": "serpapi,google", "SERPAPI_API_KEY": "", "CACHE_TTL": "0"}
-    yield parse_settings(services.environment(tmp_path, PRICES_FILE=str(prices), **more))
+    yield parse_settings(
+        services.environment(tmp_path, RESEARCH_AGENT_PRICES_FILE=str(prices), **more)
+    )
 
 
 def search(
@@ -268,7 +271,7 @@ def test_after_four_queries_the_next_provider_is_asked(
     assert [one.provider for one in found] == ["google"] * 4 + ["wikipedia"] * 2
     assert [one.usd for one in found] == [0.5] * 4 + [0.0] * 2
     skipped, _ = found[-1].attempts
-    assert skipped.outcome == "skipped" and "GOOGLE_MAX_QUERIES" in skipped.detail
+    assert skipped.outcome == "skipped" and "4 queries a run" in skipped.detail
     (notice,) = caplog.messages
     assert "with the key of Gemini" in notice and "$0.014" in notice and "at most 4" in notice
     assert caplog.records[0].levelno == logging.WARNING
@@ -357,7 +360,7 @@ def test_a_cap_in_dollars_leaves_no_paid_search(world: Services, google: Setting
 
 
 def test_an_estimate_has_the_searches_that_cost_money(google: Settings) -> None:
-    keyed = google.model_copy(update={"serpapi_api_key": type(google.serpapi_api_key)("k")})
+    keyed = google.model_copy(update={"keys": {"serpapi": SecretStr("k")}})
     paid, unpaid = (estimate(TOPIC, settings).usd for settings in (google, keyed))
     provider = GoogleGrounding(google, SearchOptions())
     assert paid and unpaid and provider.terms and provider.terms.cost

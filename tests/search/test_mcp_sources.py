@@ -296,10 +296,13 @@ def test_the_user_alone_names_what_is_started(
         "off": {"command": "x", "disabled": True},
     }
     file.write_text(json.dumps({"mcpServers": entries}))
-    (tmp_path / ".env").write_text(f"MCP_SERVERS={file}\n")
+    (tmp_path / ".env").write_text(f"RESEARCH_AGENT_MCP_SERVERS={file}\n")
     monkeypatch.chdir(tmp_path)
-    assert load_settings(trust_env=True).mcp_servers is None and "MCP_SERVERS" in caplog.text
-    monkeypatch.setenv("MCP_SERVERS", str(file))
+    assert (
+        load_settings(trust_env=True).mcp_servers is None
+        and "RESEARCH_AGENT_MCP_SERVERS" in caplog.text
+    )
+    monkeypatch.setenv("RESEARCH_AGENT_MCP_SERVERS", str(file))
     settings = load_settings(mcp=("http://localhost:1/mcp", "python notes.py", "python notes.py"))
     servers = find_mcp_servers(settings)
     assert [one.name for one in servers] == ["localhost", "notes", "notes-2", "notes-3", "wiki"]
@@ -309,7 +312,7 @@ def test_the_user_alone_names_what_is_started(
         file.write_text(wrong)
         with pytest.raises(UsageError, match="mcp.json"):
             find_mcp_servers(settings)
-    for wrong in ({"MCP_SERVERS": "mcp.json"}, {}):
+    for wrong in ({"RESEARCH_AGENT_MCP_SERVERS": "mcp.json"}, {}):
         with pytest.raises(UsageError):
             find_mcp_servers(parse_settings(wrong, mcp=() if wrong else ("'",)))
 

@@ -52,7 +52,9 @@ def papers() -> Iterator[ScholarWorld]:
 
 def settings_of(world: ScholarWorld, folder: Path, **more: str) -> Settings:
     places = {"RUNS_DIR": str(folder / "runs"), "CACHE_DIR": str(folder / "cache")}
-    return parse_settings({**world.environment, **places, "LLM": "extractive", **more})
+    return parse_settings(
+        {**world.environment, **places, "RESEARCH_AGENT_LLM": "extractive", **more}
+    )
 
 
 def ask(world: ScholarWorld, folder: Path, paper: Paper, **more: str) -> Answer:

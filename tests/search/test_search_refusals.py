@@ -10,7 +10,7 @@ import requests
 
 from agent.errors import SearchFailed
 from agent.outside.http import Endpoint, parse_retry_after
-from agent.settings import key_field
+from agent.settings import KEY_VARIABLES
 from agent.state import Outcome
 from tests.support.search_wire import (
     BASE,
@@ -91,7 +91,7 @@ def test_refusals_say_what_to_do(name: str) -> None:
         with wire(name, status=status, json={}):
             remedy = failure(service(name)).remedy
         assert word in remedy
-        assert (key_field(name).upper() in remedy) == (status in (401, 402))
+        assert (KEY_VARIABLES[name] in remedy) == (status in (401, 402))
 
 
 @pytest.mark.parametrize("name", list(SERVICES))

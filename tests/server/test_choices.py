@@ -28,7 +28,9 @@ def test_every_example_of_the_demo_is_answered_without_a_model(tmp_path: Path) -
 
 
 def test_the_choices_need_the_token_that_runs_need(tmp_path: Path) -> None:
-    with Web(configure_from({"RUNS_DIR": str(tmp_path), "AGENT_API_TOKEN": "sesame"})) as web:
+    with Web(
+        configure_from({"RUNS_DIR": str(tmp_path), "RESEARCH_AGENT_API_TOKEN": "sesame"})
+    ) as web:
         assert web.client.get("/api/choices").status_code == 401
     with Web(configure_from({"RUNS_DIR": str(tmp_path)})) as web:  # no key: nothing can be asked
         assert web.client.get("/api/choices").status_code == 500

@@ -5,12 +5,16 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 
+from agent.errors import Busy
+from agent.server.documents import DocumentStore
+from agent.settings import parse_settings
 from tests.support.web import Web, configure_from, wait_until
 
 BRIDGE = b"# Velmora\n\nThe Velmora bridge was opened in 1931 by Ada Lindqvist.\n"
@@ -149,16 +153,17 @@ def test_a_server_takes_files_only_where_it_is_to_and_from_who_may(tmp_path: Pat
 
 @pytest.mark.slow
 def test_documents_have_a_quota_outlive_a_server_and_expire(tmp_path: Path) -> None:
-    with serve(tmp_path, api_documents_max_bytes=100) as web:
+    with serve(tmp_path) as web:
         kept = send(web, "a.txt", COST).json()["id"]
-        full = send(web, "b.md", BRIDGE)
-        assert full.status_code == 429 and full.headers["retry-after"]
+    settings = parse_settings({"CACHE_DIR": f"{tmp_path}/cache"})
+    with pytest.raises(Busy):
+        DocumentStore(settings, max_bytes=100).add("b.md", BytesIO(BRIDGE))
     with serve(tmp_path) as web:
         assert "twelve" in web.ask(ASKED_TOO, documents=[kept]).json()["answer"]
-    with serve(tmp_path, api_documents_ttl=0.001) as web:  # it is older than that
+    DocumentStore(settings, lifetime=0.001)  # it is older than that
+    assert [name for name in stored(tmp_path) if not name.startswith("corpus-")] == []
+    with serve(tmp_path) as web:
         assert web.ask(ASKED_TOO, documents=[kept]).status_code == 422
-        assert [name for name in stored(tmp_path) if not name.startswith("corpus-")] == []
-    with serve(tmp_path, api_documents_ttl=1) as web:
-        assert send(web, "a.txt", COST).status_code == 200
-        assert "a.txt" in stored(tmp_path)
-        wait_until(lambda: "a.txt" not in stored(tmp_path))  # nobody asks
+    DocumentStore(settings, lifetime=1.0).add("a.txt", BytesIO(COST))
+    assert "a.txt" in stored(tmp_path)
+    wait_until(lambda: "a.txt" not in stored(tmp_path))  # nobody asks

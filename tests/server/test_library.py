@@ -36,7 +36,7 @@ def test_the_export_of_a_run_stands_elsewhere(web: Web, tmp_path: Path) -> None:
     file = tmp_path / "elsewhere.zip"
     file.write_bytes(got.content)
     told = audit_export(file)
-    assert told["ok"] and told["signed"] is None, told
+    assert told["ok"], told
     with zipfile.ZipFile(file) as archive:
         assert json.loads(archive.read("answer.json"))["answer"] == answer.json()["answer"]
     assert web.client.get("/api/runs/nobody/export").status_code == 404

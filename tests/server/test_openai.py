@@ -125,7 +125,7 @@ def test_refusals_of_the_server_are_error_objects_too(world: Services, tmp_path:
         long = web.client.post(CHAT, content=b"0" * 4_000_001)
         assert long.status_code == 413 and long.json()["error"]["code"] == "request_too_large"
         assert web.client.post(CHAT, content=b"{").json()["error"]["message"]
-    token = {"AGENT_API_TOKEN": "secret"}
+    token = {"RESEARCH_AGENT_API_TOKEN": "secret"}
     with online(world, tmp_path, **token) as web:
         for path in ("/v1/models", "/v1/models/research"):
             assert web.client.get(path).json()["error"]["code"] == "invalid_api_key"
@@ -207,7 +207,9 @@ def test_a_client_that_goes_away_stops_its_run(
 def test_beyond_the_queue_it_says_when_to_come_again(
     world: Services, tmp_path: Path, gate: threading.Event
 ) -> None:
-    with online(world, tmp_path, API_MAX_RUNS="1", API_MAX_QUEUE="0") as web:
+    with online(
+        world, tmp_path, RESEARCH_AGENT_API_MAX_RUNS="1", RESEARCH_AGENT_API_MAX_QUEUE="0"
+    ) as web:
         with web.client.stream("POST", CHAT, json=say(TOPIC, stream=True)):
             full = httpx2.post(f"{web.base}{CHAT}", json=say(TOPIC), trust_env=False, timeout=20)
         gate.set()

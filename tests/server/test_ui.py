@@ -716,7 +716,7 @@ def test_errors_are_told_in_plain_words_with_the_remedy(
     page.ask("Why does all of this fail?")
     assert page.tab.wait(ENDED) == "No answer"
     assert "GEMINI_API_KEY" in page.text(".run .trouble")
-    given = {"RUNS_DIR": str(tmp_path), "AGENT_API_TOKEN": "sesame-open"}
+    given = {"RUNS_DIR": str(tmp_path), "RESEARCH_AGENT_API_TOKEN": "sesame-open"}
     with Web(configure_from(given)) as other, browser.tab() as tab:
         locked = Page(tab, other, page.services)
         tab.open(other.base)

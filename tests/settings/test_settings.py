@@ -16,23 +16,23 @@ from hypothesis import strategies as st
 
 from agent.errors import NotConfigured, UsageError
 from agent.settings import (
+    BASE_URLS,
     ENVIRONMENT,
     KNOWN_VARIABLES,
     LIBRARY_VARIABLES,
     MAX_FILE,
     OFFLINE_RISKS,
-    OWN_PREFIX,
     RISKS,
     Settings,
     Variable,
-    full_name,
     make_settings,
     parse_settings,
     read_env_file,
     read_variables,
     user_file,
+    warn_once,
 )
-from agent.settings.fields import USER_FIELDS
+from agent.settings.names import USER_FIELDS
 from tests.support.catcher import Catcher
 from tests.support.processes import RunProcess, start_command, start_run
 from tests.support.services import GEMINI_KEY, SERPAPI_KEY, Services
@@ -83,7 +83,9 @@ def settings_of(folder: Path, shell: dict[str, str], **overrides: object) -> Set
 def test_no_address_of_a_folder_gets_a_key_of_the_shell(
     name: str, folder: Path, catcher: Catcher
 ) -> None:
-    write_env(folder / ".env", f"{name}=http://{catcher.host}", "LLM=gemini,openai:x")
+    write_env(
+        folder / ".env", f"{name}=http://{catcher.host}", "RESEARCH_AGENT_LLM=gemini,openai:x"
+    )
     with run(folder, **KEYS) as done:
         error = done.answer["error"]
     assert (done.status, error["kind"]) == (1, "not_configured")
@@ -96,9 +98,9 @@ def test_nothing_of_the_shell_is_interpolated(folder: Path, catcher: Catcher) ->
     write_env(
         folder / ".env",
         f"WIKIPEDIA_BASE_URL=http://{catcher.host}/${{GITHUB_TOKEN}}/$GITHUB_TOKEN",
-        "USER_AGENT=${GITHUB_TOKEN} ${GITHUB_TOKEN:-x}",
+        "RESEARCH_AGENT_USER_AGENT=${GITHUB_TOKEN} ${GITHUB_TOKEN:-x}",
         "SEARCH_PROVIDERS=wikipedia",
-        "LLM=extractive",
+        "RESEARCH_AGENT_LLM=extractive",
     )
     with run(folder, "--max-rounds", "1") as done:  # no key: the address may be used
         assert done.answer["attempts"]
@@ -113,7 +115,11 @@ def test_what_is_no_text_file_is_refused(kind: str, folder: Path) -> None:
     elif kind == "device":
         file.symlink_to("/dev/zero")
     else:
-        bodies = {"large": b"#" * (MAX_FILE + 1), "latin": b"LLM=\xe9", "nul": b"LLM=a\0b"}
+        bodies = {
+            "large": b"#" * (MAX_FILE + 1),
+            "latin": b"RESEARCH_AGENT_LLM=\xe9",
+            "nul": b"RESEARCH_AGENT_LLM=a\0b",
+        }
         file.write_bytes(bodies[kind])
     with run(folder, "--offline") as done:
         error = done.answer["error"]
@@ -122,7 +128,7 @@ def test_what_is_no_text_file_is_refused(kind: str, folder: Path) -> None:
 
 def test_only_known_names_reach_the_process(folder: Path, tmp_path: Path) -> None:
     names = "SSLKEYLOGFILE PYTHONSTARTUP AWS_ENDPOINT_URL"
-    names += " RESEARCH_AGENT_TRUST_ENV GOOGLE_API_KEY GEMINI_API_KEY"
+    names += " RESEARCH_AGENT_TRUST_ENV GEMINI_API_KEY"
     lines = [f"{name}=1" for name in names.split()]
     write_env(folder / ".env", *lines, "https_proxy=http://127.0.0.1:9")
     code = (
@@ -135,18 +141,18 @@ def test_only_known_names_reach_the_process(folder: Path, tmp_path: Path) -> Non
     assert done.stdout.strip() == "[('https_proxy', 'http://127.0.0.1:9')]"
 
 
-DOORS = {"server": ["--port", "0"], "batch": ["topics.txt", "--out", "out.jsonl"]}
-DOORS |= {"mcp_server": [], "doctor": [], "evaluate": ["set.json"]}
+COMMANDS = {"serve": ["--port", "0"], "batch": ["topics.txt", "--out", "out.jsonl"]}
+COMMANDS |= {"mcp": [], "doctor": [], "evaluate": ["set.json"]}
 
 
-def test_every_door_refuses_what_the_command_line_refuses(folder: Path, catcher: Catcher) -> None:
+def test_every_command_refuses_what_a_question_refuses(folder: Path, catcher: Catcher) -> None:
     write_env(folder / ".env", f"GOOGLE_GEMINI_BASE_URL=http://{catcher.host}")
     (folder / "topics.txt").write_text(TOPIC)
     (folder / "set.json").write_text(json.dumps([{"prompt": TOPIC, "answer": "France"}]))
     shell = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "HOME": str(folder.parent)}
     processes = {
-        door: start_command(
-            *("-m", f"agent.{door}", *arguments),
+        name: start_command(
+            *("-m", "agent.cli", name, *arguments),
             cwd=folder,
             env={**shell, "GEMINI_API_KEY": KEYS["GEMINI_API_KEY"], "SEARCH_PROVIDERS": "serpapi"},
             stdin=subprocess.DEVNULL,
@@ -154,12 +160,12 @@ def test_every_door_refuses_what_the_command_line_refuses(folder: Path, catcher:
             stderr=subprocess.STDOUT,
             text=True,
         )
-        for door, arguments in DOORS.items()
+        for name, arguments in COMMANDS.items()
     }
-    for door, process in processes.items():
+    for name, process in processes.items():
         output, _ = process.communicate(timeout=60)
-        assert process.returncode == 1, (door, output)
-        assert "GOOGLE_GEMINI_BASE_URL" in output and "Traceback" not in output, (door, output)
+        assert process.returncode == 1, (name, output)
+        assert "GOOGLE_GEMINI_BASE_URL" in output and "Traceback" not in output, (name, output)
     assert catcher.requests == []
 
 
@@ -185,13 +191,23 @@ def test_an_address_is_used_if_the_user_says(trust: str, services: Services, fol
 
 
 def test_the_shell_wins_over_the_users_file_and_that_one_over_the_folder(folder: Path) -> None:
-    write_env(user_file(), "GEMINI_MODEL=user", "EXA_API_KEY=user", "PAGE_TIMEOUT=")
-    write_env(folder / ".env", "GEMINI_MODEL=f", "EXA_API_KEY=f", "PAGE_TIMEOUT=7", "LLM=gemini")
+    write_env(user_file(), "GEMINI_MODEL=user", "EXA_API_KEY=user", "RESEARCH_AGENT_PAGE_TIMEOUT=")
+    write_env(
+        folder / ".env",
+        "GEMINI_MODEL=f",
+        "EXA_API_KEY=f",
+        "RESEARCH_AGENT_PAGE_TIMEOUT=7",
+        "RESEARCH_AGENT_LLM=gemini",
+    )
     variables = read_variables({"GEMINI_MODEL": "shell", "OPENAI_MODEL": ""}, folder)
     assert variables["GEMINI_MODEL"] == ("shell", "shell")
     assert variables["EXA_API_KEY"] == ("user", "user")
-    assert variables["PAGE_TIMEOUT"] == ("7", "folder"), "nothing is set by an empty line of a file"
-    assert settings_of(folder, {"PAGE_TIMEOUT": ""}).page_timeout == 15, "but by the shell"
+    assert variables["RESEARCH_AGENT_PAGE_TIMEOUT"] == ("7", "folder"), (
+        "nothing is set by an empty line of a file"
+    )
+    assert settings_of(folder, {"RESEARCH_AGENT_PAGE_TIMEOUT": ""}).page_timeout == 15, (
+        "but by the shell"
+    )
 
 
 def test_two_names_of_one_key_count_as_one(folder: Path) -> None:
@@ -205,13 +221,13 @@ def test_two_names_of_one_key_count_as_one(folder: Path) -> None:
 
 def test_a_key_in_the_file_is_no_excuse_where_the_shell_has_it_too(folder: Path) -> None:
     write_env(folder / ".env", "EXA_API_KEY=bait", "EXA_BASE_URL=http://theirs.test")
-    assert settings_of(folder, {"SERPAPI_API_KEY": "mine"}).exa_base_url == "http://theirs.test"
-    assert settings_of(folder, {"EXA_API_KEY": ""}).exa_api_key.get_secret_value() == ""
+    assert settings_of(folder, {"SERPAPI_API_KEY": "mine"}).base_url("exa") == "http://theirs.test"
+    assert settings_of(folder, {"EXA_API_KEY": ""}).key("exa") == ""
     with pytest.raises(NotConfigured, match="EXA_BASE_URL"):
         settings_of(folder, {"EXA_API_KEY": "mine"})
 
 
-@pytest.mark.parametrize("name", ["RUNS_DIR", "CACHE_DIR", "PRICES_FILE"])
+@pytest.mark.parametrize("name", ["RUNS_DIR", "CACHE_DIR", "RESEARCH_AGENT_PRICES_FILE"])
 def test_a_path_of_a_folder_stays_in_it(name: str, folder: Path, tmp_path: Path) -> None:
     (folder / "link").symlink_to(tmp_path)
     inside = ["runs", "./a/b", str(folder / "x"), "a/../b", "."]
@@ -228,16 +244,19 @@ def test_a_path_of_a_folder_stays_in_it(name: str, folder: Path, tmp_path: Path)
         assert settings_of(folder, KEYS, trust_env=True)
 
 
-RISKY = {"ALLOW_PRIVATE_NETWORK": "1", "FETCH_THROUGH_PROXY": "yes", "API_HOSTS": "a.test"}
+RISKY = {
+    "ALLOW_PRIVATE_NETWORK": "1",
+    "FETCH_THROUGH_PROXY": "yes",
+    "RESEARCH_AGENT_API_HOSTS": "a.test",
+}
 RISKY |= {"GOOGLE_GENAI_USE_VERTEXAI": "true", "OPENAI_SERVERS": "a=http://theirs.test"}
 
 
 @pytest.mark.parametrize("field", RISKS)
 def test_every_risk_is_refused_beside_a_key(field: str, folder: Path) -> None:
     for name in [name for name, known in KNOWN_VARIABLES.items() if known == field]:
-        short = name.removeprefix(OWN_PREFIX)
-        write_env(folder / ".env", f"{name}={RISKY.get(short, 'http:/theirs.test')}")
-        if short in ("RUNS_DIR", "CACHE_DIR", "PRICES_FILE"):
+        write_env(folder / ".env", f"{name}={RISKY.get(name, 'http:/theirs.test')}")
+        if name in ("RUNS_DIR", "CACHE_DIR", "RESEARCH_AGENT_PRICES_FILE"):
             write_env(folder / ".env", f"{name}=/theirs")
         with pytest.raises(NotConfigured, match=name):
             settings_of(folder, {"EXA_API_KEY": "k"})
@@ -248,12 +267,11 @@ def test_every_risk_is_refused_beside_a_key(field: str, folder: Path) -> None:
 def test_every_address_path_and_switch_of_security_is_among_the_risks() -> None:
     """A new setting of this kind has to be decided on."""
     fields = Settings.model_fields
-    kinds = {
-        name for name in fields if name.endswith(("_url", "_dir", "_file", "_endpoint", "_webhook"))
-    }
+    kinds = {name for name in fields if name.endswith(("_url", "_dir", "_file"))}
     words = ("proxy", "private", "hosts", "vertexai", "project", "servers")
     kinds |= {name for name in fields if any(word in name for word in words)}
     assert kinds - USER_FIELDS == {field for field in RISKS if field in fields}
+    assert {f"base_urls.{service}" for service in BASE_URLS} <= RISKS.keys()
 
 
 def test_what_changes_nothing_is_no_risk(folder: Path) -> None:
@@ -339,7 +357,7 @@ def test_a_value_is_what_stands_there(value: str) -> None:
         ({}, 8),
         ({"llm": ("openai:gpt-x",)}, 8),
         ({"llm": ("openai:qwen",), "openai_base_url": "http://localhost:8080/v1"}, 1),
-        ({"openai_servers": ("home=http://localhost:1/v1",), "llm_judge": ("home:m",)}, 1),
+        ({"openai_servers": ("home=http://localhost:1/v1",), "llm": ("judge=home:m",)}, 1),
         ({"llm": ("gemini", "openai"), "openai_base_url": "http://localhost:8080/v1"}, 8),
         ({"llm": ("openai:qwen",), "openai_base_url": "http://localhost/", "verify_batch": 4}, 4),
     ],
@@ -348,27 +366,47 @@ def test_an_unknown_model_judges_claims_one_by_one(fields: dict[str, Any], claim
     assert Settings(**fields).claims_per_call == claims
 
 
-def test_names_of_our_own_have_one_prefix_and_go_without_it_too() -> None:
-    own = [name for name in ENVIRONMENT if name.startswith(OWN_PREFIX)]
-    assert len(own) > 30 and not [name for name in own if "AGENT_AGENT" in name]
-    assert parse_settings({"AGENT_MAX_USD": "1"}).max_usd == 1
-    assert parse_settings({"RESEARCH_AGENT_MAX_USD": "2", "AGENT_MAX_USD": "1"}).max_usd == 2
-    assert parse_settings({"RESEARCH_AGENT_LLM": "extractive"}).llm == ("extractive",)
-    kept = {name for name in ENVIRONMENT if full_name(name) == name and name not in own}
-    assert {"GEMINI_API_KEY", "OPENAI_MODEL", "SEARXNG_URL"} <= kept
-    assert all(ENVIRONMENT[full_name(name)] == field for name, field in ENVIRONMENT.items())
+def test_each_setting_has_one_name() -> None:
+    fields = [field for name, field in ENVIRONMENT.items() if name != "SERPER_KEY_ID"]
+    assert len(fields) == len(set(fields))
+    known = "GEMINI_API_KEY GOOGLE_GEMINI_BASE_URL OPENAI_MODEL SEARXNG_URL RUNS_DIR MAX_ITERATIONS"
+    assert set(known.split()) <= ENVIRONMENT.keys()
+    assert parse_settings({"RESEARCH_AGENT_MAX_USD": "1", "MAX_USD": "2"}).max_usd == 1
 
 
-def test_a_file_does_not_take_back_what_the_shell_says_by_the_old_name(folder: Path) -> None:
-    write_env(folder / ".env", "RESEARCH_AGENT_MAX_USD=9")
-    assert settings_of(folder, {"AGENT_MAX_USD": "1"}).max_usd == 1
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("AGENT_MAX_USD=s3cret", "AGENT_MAX_USD is not read: use RESEARCH_AGENT_MAX_USD."),
+        ("RESEARCH_AGENT_RUNS_DIR=s3cret", "RESEARCH_AGENT_RUNS_DIR is not read: use RUNS_DIR."),
+        ("LLM_JUDGE=s3cret", "LLM_JUDGE is not read: use RESEARCH_AGENT_LLM=judge=MODEL."),
+        (
+            "RESEARCH_AGENT_MAX_UDS=s3cret",
+            "RESEARCH_AGENT_MAX_UDS is not read: use RESEARCH_AGENT_MAX_USD.",
+        ),
+        (
+            "RESEARCH_AGENT_X=s3cret",
+            "RESEARCH_AGENT_X is not read: see .env.example for all names.",
+        ),
+        ("AGENT_HOME=s3cret", ""),
+        ("GOOGLE_API_KEY=s3cret\nGEMINI_API_KEY=mine", ""),
+    ],
+)
+def test_a_variable_that_is_gone_or_unknown_is_named_once(
+    line: str, said: str, folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    warn_once.cache_clear()
+    write_env(folder / ".env", line)
+    for _ in range(2):
+        settings_of(folder, {"PATH": "/bin", "SOME_URL": "x"})
+    assert [record.getMessage() for record in caplog.records] == [said] * bool(said)
 
 
 def test_a_token_of_github_is_a_key_where_github_is_asked(tmp_path: Path) -> None:
     """Else it is in the shell for other programs; no folder can have it sent elsewhere."""
     shell = {"GITHUB_TOKEN": Variable("ghp_1", "shell")}
     searx = {"SEARXNG_URL": Variable("http://own.example", "folder")}
-    assert make_settings({**shell, **searx}, tmp_path).searxng_url == "http://own.example"
+    assert make_settings({**shell, **searx}, tmp_path).base_url("searxng") == "http://own.example"
     evil = {"GITHUB_BASE_URL": Variable("http://evil.example", "folder")}
     asked = {"SEARCH_PROVIDERS": Variable("wikipedia,github_issues", "folder")}
     for more in (evil, searx | asked):

@@ -99,7 +99,9 @@ def test_a_depth_sets_what_is_not_given() -> None:
 
 
 def test_what_is_given_wins_over_the_depth() -> None:
-    asked = parse_settings({"DOUBLE_CHECK": "0"}, depth="deep", max_rounds=1, max_usd=0.5)
+    asked = parse_settings(
+        {"RESEARCH_AGENT_DOUBLE_CHECK": "0"}, depth="deep", max_rounds=1, max_usd=0.5
+    )
     assert (asked.max_rounds, asked.double_check, asked.max_usd) == (1, False, 0.5)
     assert asked.max_steps == DEPTHS["deep"]["max_steps"]
     with pytest.raises(UsageError, match="--depth"):
@@ -154,7 +156,7 @@ def test_the_function_is_the_packages_own() -> None:
 def test_settings_are_those_of_the_environment_unless_given(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("LLM", "extractive")
+    monkeypatch.setenv("RESEARCH_AGENT_LLM", "extractive")
     monkeypatch.setenv("SEARCH_PROVIDERS", "nobody")
     with pytest.raises(UsageError, match="nobody"):
         research("Who founded LEGO?")

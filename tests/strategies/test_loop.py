@@ -13,7 +13,7 @@ from agent.answer import Answer, to_json
 from agent.run import Run
 from agent.settings import Settings
 from agent.state import Asked as AskedEvent
-from agent.state import Browsed, Decided, Failed, Started
+from agent.state import Decided, Failed, Started
 from tests.support.services import ModelRequest, Raw, Reply, Services, judge_by_names, source_ids
 from tests.support.worlds import (
     comparable_events,
@@ -343,20 +343,6 @@ def test_a_second_look_may_search_once_more(world: Services, loop: Settings) -> 
     _, given = ended(loop.model_copy(update={"double_check": True}))
     assert world.search_queries[-1] == "Ada Lindqvist born" and given.answer == "Uppsala [1]."
     assert len(world.model_requests) == 5  # and is not looked at a third time
-
-
-def test_a_model_reads_only_where_ranking_finds_nothing(world: Services, loop: Settings) -> None:
-    said = "Hon föddes där borta."
-    world.pages["swedish"] = f"{said} Katter sover."
-    world.hits = {"Velmora Works founder": ["firm"], "hometown": ["swedish"]}
-    decide = script(FOUNDER, search("hometown"), answer(f"{said[:-1]} [2].", (2, said)))
-    useful = {"useful": [{"source": 2, "quote": said}, {"source": 2, "quote": "invented"}]}
-    world.think = lambda asked: useful if asked.task == "browse" else decide(asked)
-    run, given = ended(loop.model_copy(update={"browse_with_model": True}))
-    assert world.tasks() == ["decide", "decide", "browse", "decide"]  # word for word
-    assert [q.text for event in run.research.events_of(Browsed) for q in event.quotes] == [said]
-    assert source_ids(world.model_requests[-1].prompt)[2] == said
-    assert given.status == "complete"
 
 
 def test_a_chinese_question_is_asked_about_in_chinese(world: Services, loop: Settings) -> None:

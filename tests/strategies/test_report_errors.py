@@ -205,7 +205,11 @@ ANSWER = "In short, the founder is Ada Lindqvist [1]. In short, the city is Upps
 
 @pytest.fixture
 def openai(world: Services, tmp_path: Path) -> Settings:
-    more = {"LLM": "openai", "OPENAI_API_KEY": OPENAI_KEY, "OPENAI_MODEL": "some-model"}
+    more = {
+        "RESEARCH_AGENT_LLM": "openai",
+        "OPENAI_API_KEY": OPENAI_KEY,
+        "OPENAI_MODEL": "some-model",
+    }
     more |= {"OPENAI_BASE_URL": f"{world.base}/openai/v1", "CACHE_TTL": "0"}
     return parse_settings(world.environment(tmp_path, **more), strategy="report")
 
@@ -270,7 +274,7 @@ def test_a_malformed_call_of_gemini_is_asked_for_again(world: Services, settings
 
 @pytest.fixture
 def claude(world: Services, tmp_path: Path) -> Settings:
-    more = {"LLM": "anthropic", "ANTHROPIC_API_KEY": ANTHROPIC_KEY, "CACHE_TTL": "0"}
+    more = {"RESEARCH_AGENT_LLM": "anthropic", "ANTHROPIC_API_KEY": ANTHROPIC_KEY, "CACHE_TTL": "0"}
     more["ANTHROPIC_BASE_URL"] = f"{world.base}/anthropic"
     return parse_settings(world.environment(tmp_path, **more), strategy="report")
 

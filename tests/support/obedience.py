@@ -117,7 +117,12 @@ class Scene:
         prices = self._folder / "prices.json"
         prices.write_text(json.dumps({"gemini-3.8-flash": [PRICE], "gpt-test": [PRICE]}), "utf-8")
         openai = {"OPENAI_BASE_URL": f"{self.world.base}/openai", "OPENAI_API_KEY": OPENAI_KEY}
-        more = {"LLM": arm.llm, "OPENAI_MODEL": "gpt-test", "PRICES_FILE": str(prices), **openai}
+        more = {
+            "RESEARCH_AGENT_LLM": arm.llm,
+            "OPENAI_MODEL": "gpt-test",
+            "RESEARCH_AGENT_PRICES_FILE": str(prices),
+            **openai,
+        }
         return self.world.environment(self._folder, CACHE_TTL="0", **more)
 
 

@@ -118,7 +118,13 @@ class ScholarWorld(Loopback):
         urls = {f"{name.upper()}_BASE_URL": f"{self.base}/{name}" for name in names}
         keys = {"OPENALEX_API_KEY": "alex-key", "SEMANTIC_SCHOLAR_API_KEY": "s2-key"}
         more = {"SCHOLAR_CONTACT": "me@lab.example", "SEARCH_PROVIDERS": "scholar"}
-        return {**urls, **keys, **more, "ALLOW_PRIVATE_NETWORK": "1", "RESPECT_ROBOTS": "0"}
+        return {
+            **urls,
+            **keys,
+            **more,
+            "ALLOW_PRIVATE_NETWORK": "1",
+            "RESEARCH_AGENT_RESPECT_ROBOTS": "0",
+        }
 
     def names(self) -> list[str]:
         """The services that were asked, in order."""

@@ -26,7 +26,7 @@ from agent.search.serper import Serper
 from agent.search.service import Service as Provided
 from agent.search.tavily import Tavily
 from agent.search.wikipedia import Wikipedia
-from agent.settings import Settings, key_field
+from agent.settings import Settings
 from agent.state import SearchResults
 
 KEY = "s3cret/key+42"
@@ -138,9 +138,9 @@ def service(
     """A provider that asks at `base`."""
     make = SERVICES[name].make
     account = make.account or make.name
-    fields = {make.url_field.format(account): base, "search_timeout": timeout}
-    known = {key_field(account): key} if make.needs_key else {}
-    return make(Settings.model_validate(fields | known), options)
+    keys = {account: key} if make.needs_key else {}
+    known = {"base_urls": {account: base}, "keys": keys, "search_timeout": timeout}
+    return make(Settings.model_validate(known), options)
 
 
 @contextmanager

@@ -127,7 +127,7 @@ class Services(Loopback):
             "SEARCH_PROVIDERS": "serpapi",
             "LLM_RETRY_WAITS": "0,0,0",
             "ALLOW_PRIVATE_NETWORK": "1",
-            "RESPECT_ROBOTS": "0",
+            "RESEARCH_AGENT_RESPECT_ROBOTS": "0",
             "RUNS_DIR": str(folder / "runs"),
             "CACHE_DIR": str(folder / "cache"),
             **(behind_proxy if self.site else {}),

@@ -157,7 +157,7 @@ def test_of_two_at_once_one_asks_and_many_questions_come_from_a_file(
 def test_a_change_is_sent_everywhere_and_again_only_where_it_failed(
     shop: Services, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("WEBHOOK_SECRET", f"whsec_{base64.b64encode(KEY).decode()}")
+    monkeypatch.setenv("RESEARCH_AGENT_WEBHOOK_SECRET", f"whsec_{base64.b64encode(KEY).decode()}")
     with responses.RequestsMock() as http:
         http.add_passthru(shop.base)
         failing = [http.post(HOOK, status=500) for _ in range(2)]

@@ -88,7 +88,9 @@ def test_a_run_over_the_wire_with_limits_and_its_journal(
     services: Services, tmp_path: Path
 ) -> None:
     serve_final(services)
-    environment = services.environment(tmp_path, RATE_LIMITS="gemini=300,serpapi=300")
+    environment = services.environment(
+        tmp_path, RESEARCH_AGENT_RATE_LIMITS="gemini=300,serpapi=300"
+    )
     first = finish(TOPIC, "--resume", "monday", home=tmp_path, **environment)
     assert json.loads(first)["status"] == "complete"
     asked = len(services.model_requests)

@@ -39,7 +39,11 @@ def test_every_run_ends_in_an_answer_or_a_clear_error(tmp_path: Path) -> None:
     with Services() as services:
         _script(services)
         environment = services.environment(
-            tmp_path, LLM_TIMEOUT="8", CACHE_TTL="0", SEARCH_TIMEOUT="8", PAGE_TIMEOUT="8"
+            tmp_path,
+            LLM_TIMEOUT="8",
+            CACHE_TTL="0",
+            RESEARCH_AGENT_SEARCH_TIMEOUT="8",
+            RESEARCH_AGENT_PAGE_TIMEOUT="8",
         )
         with ThreadPoolExecutor(RUNS) as pool:
             topics = [f"Who won cup number {i}?" for i in range(RUNS)]

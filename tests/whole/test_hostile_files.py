@@ -448,7 +448,7 @@ def test_a_price_that_no_model_has_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "prices.json"
     for price in ("1e308", "-1", "NaN", '"x"', LONG):
         path.write_text(f'{{"m": [{{"from": "2026-01-31", "input": {price}, "output": 2}}]}}')
-        with pytest.raises(UsageError, match="PRICES_FILE"):
+        with pytest.raises(UsageError, match="RESEARCH_AGENT_PRICES_FILE"):
             load_prices(path)
 
 

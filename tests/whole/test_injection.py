@@ -207,7 +207,11 @@ def test_a_server_that_knows_the_other_name_of_the_limit(
 
     services.pages, services.default_hits = {"tower": "The tower was opened in 1975."}, ["tower"]
     services.think = think
-    more = {"LLM": "openai", "OPENAI_MODEL": "gpt-test", "OPENAI_API_KEY": OPENAI_KEY}
+    more = {
+        "RESEARCH_AGENT_LLM": "openai",
+        "OPENAI_MODEL": "gpt-test",
+        "OPENAI_API_KEY": OPENAI_KEY,
+    }
     more |= {"OPENAI_BASE_URL": f"{services.base}/openai", "CACHE_TTL": "0"}
     settings = parse_settings(services.environment(tmp_path, **more), max_tokens=20_000)
     answer = research("When was the tower opened?", settings).answer()

@@ -14,9 +14,9 @@ from agent.documents.pdf.ocr import find_tesseract
 from agent.documents.registry import EXTRAS, FORMATS, Format
 from agent.errors import UsageError
 from agent.settings import (
-    KEY_ENDINGS,
+    KEY_VARIABLES,
+    MODEL_KEY_VARIABLES,
     Origin,
-    Settings,
     Variable,
     is_env_file,
     is_open_to_others,
@@ -27,7 +27,7 @@ from agent.settings import (
 
 MAX_SUFFIXES = 8  # of a format that are named
 ORIGINS: dict[Origin, str] = {"shell": "the shell", "user": "the user's file", "folder": ".env"}
-KEYS = [field.upper() for field in Settings.model_fields if field.endswith(KEY_ENDINGS)]
+KEYS = [*MODEL_KEY_VARIABLES.values(), *KEY_VARIABLES.values()]
 PACKAGES = (
     "google-genai google-search-results requests httpx2 trafilatura lxml pypdfium2 pydantic "
     "jsonschema"

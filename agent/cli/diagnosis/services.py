@@ -99,7 +99,7 @@ def _describe_price(model: Model) -> str:
     whole = million.model_copy(update={"output_tokens": 1_000_000})
     read, both = model.cost_usd(million), model.cost_usd(whole)
     if read is None or both is None:
-        return "its price is not known: PRICES_FILE can tell it"
+        return "its price is not known: RESEARCH_AGENT_PRICES_FILE can tell it"
     return f"${read:g} for a million tokens in, ${both - read:g} out"
 
 

@@ -14,8 +14,6 @@ from concurrent.futures import Future
 from functools import cached_property
 from typing import Any
 
-from pydantic import SecretStr
-
 from agent.errors import AgentError, JournalBusy, NotConfigured, UsageError
 from agent.outside.budget import CallUsage
 from agent.outside.rate_limits import RateLimits, parse_rate_limits
@@ -204,10 +202,11 @@ def _prefer_this_node(ray: Any) -> Any:
     return NodeAffinitySchedulingStrategy(node_id=node, soft=True)
 
 
-def _blank_secrets() -> dict[str, SecretStr]:
-    """An empty value for every setting that is a secret."""
+def _blank_secrets() -> dict[str, Any]:
+    """The default, which is empty, of every setting with secrets."""
     fields = Settings.model_fields.items()
-    return {name: SecretStr("") for name, field in fields if field.annotation is SecretStr}
+    secret = {name: field for name, field in fields if "SecretStr" in str(field.annotation)}
+    return {name: field.get_default() for name, field in secret.items()}
 
 
 def _serialize_settings(settings: Settings) -> str:

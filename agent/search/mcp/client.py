@@ -38,7 +38,7 @@ MAX_BYTES = 60_000_000  # of all messages of a run
 MAX_TOOLS = 500
 MAX_DETAIL = 200  # characters of what a server says of its failure
 REMEDY = "See what the server does by itself, or leave it out."
-TOKEN_REMEDY = "Give its token in MCP_SERVERS: headers, with Authorization."
+TOKEN_REMEDY = "Give its token in RESEARCH_AGENT_MCP_SERVERS: headers, with Authorization."
 ResultT = TypeVar("ResultT")
 Connected = tuple[Client, McpTools]
 

@@ -83,7 +83,7 @@ class McpSource:
             client = self._open()
             tool = client.tools.search
             if tool is None:
-                remedy = "Name its tool under search in MCP_SERVERS, if it has one."
+                remedy = "Name its tool under search in RESEARCH_AGENT_MCP_SERVERS, if it has one."
                 raise OutsideError("it has no tool that searches", remedy, outcome="unsupported")
             rows = read_rows(client.call(tool.tool, {tool.argument: query}))
             fetch = client.tools.fetch

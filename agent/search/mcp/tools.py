@@ -59,7 +59,9 @@ def _choose(
     offered: dict[str, Tool], named: str, task: str, arguments: Sequence[str]
 ) -> McpTool | None:
     if named and named not in offered:
-        raise OutsideError(f"it has no tool {named!r}", "See MCP_SERVERS.", outcome="unsupported")
+        raise OutsideError(
+            f"it has no tool {named!r}", "See RESEARCH_AGENT_MCP_SERVERS.", outcome="unsupported"
+        )
     tools = [offered[named]] if named else sorted(offered.values(), key=lambda t: t.name != task)
     fitting = (tool for tool in tools if named or _is_of_task(tool, task))
     calls = (McpTool(t.name, one) for t in fitting if (one := _argument_of(t, arguments)))

@@ -37,11 +37,11 @@ class OpenTexts:
         self._reader, self._read, self._contact = reader, read, settings.scholar_contact
         self._hits: dict[str, Hit] = {}
         self._seconds = OPEN_SHARE * settings.page_timeout
-        base = settings.europepmc_base_url.rstrip("/")
+        base = settings.base_url("europepmc").rstrip("/")
         most = settings.page_max_bytes
         own = Endpoint(base, "", timeout=self._seconds, error_class=ReadFailed, max_bytes=most)
         self._europepmc = own
-        self._unpaywall = replace(own, base_url=settings.unpaywall_base_url)
+        self._unpaywall = replace(own, base_url=settings.base_url("unpaywall"))
 
     def keep(self, found: SearchResults) -> SearchResults:
         """Remember the works of a search."""

@@ -47,7 +47,6 @@ class _Step:
     hit_count: int = 0
     new_hits: list[state.Hit] = field(default_factory=list)  # those that no earlier step found
     sources: list[state.Source] = field(default_factory=list)
-    quotes: tuple[state.Quote, ...] = ()
 
 
 def build_trajectory(research: state.Research, budget: int) -> Trajectory:
@@ -120,8 +119,6 @@ def _group_by_step(research: state.Research) -> list[_Step]:
                 step.notes.append(f"The search failed: {event.subject}")
             case state.PageRead():
                 step.sources.append(next(sources))
-            case state.Browsed():
-                step.quotes = event.quotes
     return steps
 
 
@@ -159,21 +156,10 @@ def _select_contents(steps: Sequence[_Step], topic: str, budget: int) -> list[tu
     for step in reversed(steps):
         steps_left -= bool(step.sources)
         query = ranking_query(topic, (*step.queries, *last_queries))
-        excerpts = _useful_contents(step, query, budget - share * steps_left, length)
+        excerpts = select_useful(step.sources, query, budget - share * steps_left, length)
         budget -= estimate_tokens(render_sources(excerpts))
         contents.append(excerpts)
     return contents[::-1]
-
-
-def _useful_contents(step: _Step, query: str, budget: int, length: int) -> tuple[Excerpt, ...]:
-    """The quotes that a model chose (`Browsed`); without any, the passages that rank best."""
-    quoted_sources = {quote.source for quote in step.quotes}
-    quoted = [
-        Excerpt.of(source, (quote.text for quote in step.quotes if quote.source == source.n))
-        for source in step.sources
-        if source.n in quoted_sources
-    ]
-    return tuple(quoted) or select_useful(step.sources, query, budget, length)
 
 
 def _render_step(step: _Step, results: str, evidence: Sequence[Excerpt]) -> Iterator[str]:
