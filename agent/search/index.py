@@ -26,8 +26,7 @@ from agent.search.files import FileScan, scan_files
 from agent.search.indexing import UNFINISHED, IndexUpdate
 from agent.search.storage import close_index, create_index
 
-#: Seconds for which a try to write waits for another process: it is tried again for a minute.
-WRITE_TIMEOUT = 1.0
+WRITE_TIMEOUT = 60.0  # seconds for which a write waits for another process
 RESCAN_SECONDS = 2.0  # between two looks at the files of a folder,
 SLOW_SCAN, SCAN_PAUSES = 0.2, 10  # and so many times as long as a look took that takes longer
 CLOSE_TIMEOUT = 5.0  # seconds for the last commit of an update that is stopped
@@ -78,8 +77,7 @@ class CorpusIndex:
         self._update_began = -math.inf
         self._reader: BodyReader | None = None
         self._is_closed = False
-        self._update: IndexUpdate | None = None  # that is going on
-        self._left = (0, 0)  # files that were read, and files, after the last update
+        self._update: IndexUpdate | None = None  # the last one
         self._updating: Future[None] = Future()
         self._updating.set_result(None)
 
@@ -116,8 +114,7 @@ class CorpusIndex:
     def progress(self) -> tuple[int, int] | None:
         """How many of the files are in the index; None where all are that can be read."""
         update = self._update
-        done, total = (update.done, update.total) if update else self._left
-        return (done, total) if done < total else None
+        return (update.done, update.total) if update and update.done < update.total else None
 
     @property
     def skipped_files(self) -> tuple[tuple[str, str], ...]:
@@ -210,7 +207,7 @@ class CorpusIndex:
         """Read the files that have changed. A damaged index is built again; else in memory."""
         for is_last in (False, True):
             try:
-                self._update_by_rounds()
+                self._update_files()
                 break
             except (ReadFailed, sqlite3.ProgrammingError):  # it was closed
                 break
@@ -219,25 +216,20 @@ class CorpusIndex:
                     raise
                 self._replace_index(is_damaged=not isinstance(error, sqlite3.OperationalError))
 
-    def _update_by_rounds(self) -> None:
-        """Look for files and read those that have changed, again and again until all are read.
+    def _update_files(self) -> None:
+        """Look for files and read those that have changed.
 
         A folder that holds no document may be one that is not mounted: its index is kept.
         """
         self._reader = reader = BodyReader()
         if self._is_closed:
             return
-        is_done = False
-        while not is_done:
-            scan = self._scan_files()
+        scan = self._scan_files()
+        self._is_away = not scan.stamps and bool(self._fetch("SELECT 1 FROM files LIMIT 1"))
+        if not self._is_away:
             files = self.make_reader(reader, self._deadline)
-            update = IndexUpdate(self._db, self._lock, files, scan)
-            self._is_away = not scan.stamps and bool(self._fetch("SELECT 1 FROM files LIMIT 1"))
-            if self._is_away:
-                return
-            self._update = update
-            is_done = update.run() or time.monotonic() > self._deadline
-            self._left, self._update = (update.done, update.total), None
+            self._update = update = IndexUpdate(self._db, self._lock, files, scan)
+            update.run()
 
     def _scan_files(self) -> FileScan:
         """The files as they are. Of a large folder, looking at them takes a tenth of the time."""

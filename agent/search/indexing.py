@@ -19,11 +19,8 @@ from agent.search.storage import (
     write_file_row,
 )
 
-LOCK_TIMEOUT = 60.0  # seconds to wait for another process that writes the same index
-LOCK_PAUSE = 0.1  # seconds between two tries to write
+LOCK_PAUSE = 0.1  # seconds after a commit, so that other processes get their turn
 COMMIT_SECONDS, FIRST_COMMIT = 5.0, 2.0  # between two commits, and until the first one
-ROUND_SECONDS = 60.0  # after which the folder is looked at again, however much is left to read
-MERGED_AT_ONCE = 500  # pages of lists of words, while no query is answered
 GROUP, GROUP_CHARS = 50, 1_000_000  # documents that are written at once, while no query is answered
 UNFINISHED = "not all of it is read yet"
 NO_TIME = "no time was left to read all of it"
@@ -53,13 +50,12 @@ class IndexUpdate:
         self._commit_at = time.monotonic() + FIRST_COMMIT
         self._changed: dict[str, str] = {}  # files with their stamps
 
-    def run(self, seconds: float = ROUND_SECONDS) -> bool:
-        """Remove files that are gone, and read those that have changed; whether all are.
+    def run(self) -> None:
+        """Remove files that are gone, and read those that have changed, as long as there is time.
 
-        No file is begun after so many seconds. Raises sqlite3.Error, and ReadFailed once the
+        Raises sqlite3.Error, and ReadFailed once the
         reader is closed.
         """
-        end = time.monotonic() + seconds
         gone, changes = self._compare(), self._db.total_changes
         self.done = self.total - len(self._changed)
         if gone or self._changed:
@@ -68,24 +64,16 @@ class IndexUpdate:
             for path in gone:
                 with self._writing():
                     remove_file(self._db, path)
-            with closing(self._reader.read_files(self._scan, self._names(end))) as files:
+            with closing(self._reader.read_files(self._scan, self._names())) as files:
                 for path, documents in files:
                     self._replace_file(path, documents)
-            self._merge_lists(self._db.total_changes - changes)
+            if changed := self._db.total_changes - changes:
+                with self._writing():
+                    merge_lists(self._db, changed)
         finally:
             with self._lock:
                 if self._db.in_transaction:
                     self._db.execute("COMMIT")
-        return self.done == self.total
-
-    def _merge_lists(self, pages: int) -> None:
-        """Merge as many pages as rows have changed: none more, so that a small update is quick."""
-        for done in range(0, pages, MERGED_AT_ONCE):
-            if self._reader.is_over():
-                return
-            with self._writing():
-                if not merge_lists(self._db, min(MERGED_AT_ONCE, pages - done)):
-                    return
 
     def _compare(self) -> list[str]:
         """Find the files that have changed since they were read; returns those that are gone."""
@@ -95,40 +83,32 @@ class IndexUpdate:
         self._changed = {path: stamp for path, stamp in stamps.items() if known.get(path) != stamp}
         return [path for path in known if path not in stamps]
 
-    def _names(self, end: float) -> Iterator[str]:
+    def _names(self) -> Iterator[str]:
         """The files that have changed, until the time is over."""
         for path in self._changed:
-            if time.monotonic() > end or self._reader.is_over():
+            if self._reader.is_over():
                 return
             yield path
 
     def _replace_file(self, path: str, documents: Iterator[Document]) -> None:
         """Write the documents of a file in place of those that it had, some at a time."""
-        groups = _Groups(documents)
-        try:
-            self._write_groups(path, groups)
-        except OutOfTime:  # within a long document, of which nothing is kept
-            groups.end_early()
-            with self._writing():
-                write_file_row(self._db, path, "", groups.describe_faults())
-        self.done += groups.is_whole
-
-    def _write_groups(self, path: str, groups: _Groups) -> None:
-        stamp, file = self._changed[path], self._scan.path(path)
         written: FileDocuments | None = None
-        while not groups.is_over:
-            group = groups.take()
+        fault: str | None = None
+        while fault is None:
+            group, fault = _take_group(documents)
+            is_whole = fault not in (None, NO_TIME)
             with self._writing():
-                if read_stamp(self._db, path) == stamp:  # another process has read it meanwhile
-                    groups.is_over = groups.is_whole = True
-                    return
-                written = written or FileDocuments(self._db, path, file, self._reader.check_time)
+                if read_stamp(self._db, path) == self._changed[path]:  # another process has read it
+                    is_whole = True
+                    break
+                written = written or FileDocuments(self._db, path, self._scan.path(path))
                 for document in group:
                     written.add(document)
-                if groups.is_whole:
+                if is_whole:
                     written.remove_old()
-                is_read = stamp if groups.is_whole else ""
-                write_file_row(self._db, path, is_read, groups.describe_faults())
+                stamp = self._changed[path] if is_whole else ""
+                write_file_row(self._db, path, stamp, UNFINISHED if fault is None else fault)
+        self.done += is_whole
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -136,10 +116,9 @@ class IndexUpdate:
 
         Raises sqlite3.OperationalError where another process writes for too long.
         """
-        patient_until = time.monotonic() + LOCK_TIMEOUT
-        while not self._begin(patient_until):
-            time.sleep(LOCK_PAUSE)
         with self._lock:
+            if not self._db.in_transaction:
+                self._db.execute("BEGIN IMMEDIATE")
             with ExitStack() as on_error:  # a document is in the index as a whole, or not at all
                 on_error.callback(self._db.execute, "ROLLBACK")
                 yield
@@ -149,54 +128,24 @@ class IndexUpdate:
                 self._db.execute("COMMIT")
                 self._commit_at = time.monotonic() + COMMIT_SECONDS
         if is_due:
-            time.sleep(LOCK_PAUSE)  # so that other processes get their turn
-
-    def _begin(self, patient_until: float) -> bool:
-        """Begin a transaction where there is none; whether no other process was in the way."""
-        with self._lock:
-            if self._db.in_transaction:
-                return True
-            try:
-                self._db.execute("BEGIN IMMEDIATE")
-            except sqlite3.OperationalError as error:
-                if "locked" not in str(error) or time.monotonic() > patient_until:
-                    raise
-                return False
-            return True
+            time.sleep(LOCK_PAUSE)
 
 
-class _Groups:
-    """The documents of a file, taken by groups, and why it has no more."""
+def _take_group(documents: Iterator[Document]) -> tuple[list[Document], str | None]:
+    """Documents of a file, few enough to be written at once; and why there are no more.
 
-    def __init__(self, documents: Iterator[Document]) -> None:
-        self.is_over = False
-        self.is_whole = False  # all of the file was read that can be
-        self._documents = documents
-        self._faults: list[str] = []
-
-    def take(self) -> list[Document]:
-        """The next documents: few enough to be written at once."""
-        group: list[Document] = []
-        chars = 0
-        try:
-            while len(group) < GROUP and chars < GROUP_CHARS:
-                document = next(self._documents)
-                group.append(document)
-                chars += len(document.text)
-        except StopIteration:
-            self.is_over = self.is_whole = True
-        except UnreadableFile as error:
-            self.is_over = self.is_whole = True
-            self._faults.append(str(error))
-        except OutOfTime:
-            self.end_early()
-        return group
-
-    def end_early(self) -> None:
-        """Take no more, for want of time."""
-        self.is_over, self.is_whole = True, False
-        self._faults.append(NO_TIME)
-
-    def describe_faults(self) -> str:
-        """What of the file is not read, in words."""
-        return "; ".join(self._faults) if self.is_over else UNFINISHED
+    The reason is None where there may be more, "" where all were read.
+    """
+    group: list[Document] = []
+    chars = 0
+    try:
+        for document in documents:
+            group.append(document)
+            chars += len(document.text)
+            if len(group) >= GROUP or chars >= GROUP_CHARS:
+                return group, None
+    except UnreadableFile as error:
+        return group, str(error)
+    except OutOfTime:
+        return group, NO_TIME
+    return group, ""

@@ -21,8 +21,7 @@ from agent.search.corpus import UPDATE_PATIENCE, best_sentence, find_matches
 from agent.search.documents import Document, FileReader, UnreadableFile
 from agent.search.files import FileScan, stamp_of
 from agent.search.hits import clean_hits
-from agent.search.index import CorpusIndex, Match
-from agent.search.indexing import LOCK_TIMEOUT
+from agent.search.index import WRITE_TIMEOUT, CorpusIndex, Match
 from agent.search.open_indexes import OpenIndexes, index_file, shared_indexes
 from agent.search.options import SearchOptions
 from agent.search.parent_pages import pages_of
@@ -158,9 +157,7 @@ class JournalIndex(CorpusIndex):
 
     def make_reader(self, bodies: BodyReader, deadline: float) -> FileReader:
         """What reads journals: no worker is needed."""
-        return (
-            _DocumentPages(bodies, deadline) if self.has_documents else _WebPages(bodies, deadline)
-        )
+        return (_DocumentPages if self.has_documents else _WebPages)(bodies, deadline)
 
 
 class _DocumentPages(FileReader):
@@ -175,11 +172,9 @@ class _DocumentPages(FileReader):
 
     def _read_pages(self, journal: Path) -> Iterator[Document]:
         try:
-            for page in _pages_in(journal):
-                self.check_time()
-                if self.takes(page):
-                    key = _make_key(page.url, page.retrieved_at)
-                    yield Document(page.title or page.url, page.text, key=key)
+            for page in filter(self.takes, _pages_in(journal)):
+                key = _make_key(page.url, page.retrieved_at)
+                yield Document(page.title or page.url, page.text, key=key)
         except JournalError as error:
             raise UnreadableFile(error.message) from None
 
@@ -224,7 +219,7 @@ def forget_run(folder: Path, cache_dir: Path, journal: str) -> None:
         file = index_file(folder, cache_dir, name)
         if not file.is_file():
             continue
-        with suppress(sqlite3.Error), closing(sqlite3.connect(file, LOCK_TIMEOUT)) as db:
+        with suppress(sqlite3.Error), closing(sqlite3.connect(file, WRITE_TIMEOUT)) as db:
             db.execute("PRAGMA secure_delete = ON")
             with db:
                 remove_file(db, journal)

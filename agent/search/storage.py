@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote
@@ -19,6 +19,7 @@ from agent.state.values import hash_text
 INDEX_VERSION = 7
 CHUNK_CHARS = 1500  # a chunk is the part of a document that is matched and ranked on its own
 BLOCK_CHARS = 200_000  # of a long document, which are cut into chunks at once
+MOST_MERGED = 2000  # pages of lists of words, while no query is answered
 #: Bytes of new words that are sorted in memory, and how many lists of words are merged at once.
 #: With SQLite's own numbers, 1 MB and 4, building takes a fifth longer.
 WORD_BUFFER, MERGED_LISTS = 16_000_000, 16
@@ -59,15 +60,14 @@ def let_read_while_writing(db: sqlite3.Connection) -> None:
             db.execute("PRAGMA synchronous = NORMAL")
 
 
-def merge_lists(db: sqlite3.Connection, pages: int) -> bool:
-    """Merge pages of the lists of words into one list; whether there may be more to merge.
+def merge_lists(db: sqlite3.Connection, changes: int) -> None:
+    """Merge the lists of words by as much as has changed, so that a small update is quick.
 
     A word of a document that was removed stays in its list, and is passed over by each search,
     until that is merged. https://www.sqlite.org/fts5.html#the_merge_command
     """
-    before = db.total_changes
+    pages = min(changes, MOST_MERGED)
     db.execute("INSERT INTO words (words, rank) VALUES ('merge', ?)", (-pages,))
-    return db.total_changes - before > 1
 
 
 def close_index(db: sqlite3.Connection) -> None:
@@ -133,12 +133,8 @@ class FileDocuments:
     little the second time. Two processes may write the same file at once.
     """
 
-    def __init__(
-        self, db: sqlite3.Connection, path: str, file: Path, check_time: Callable[[], None]
-    ) -> None:
-        """`check_time` is called now and then, and may raise."""
+    def __init__(self, db: sqlite3.Connection, path: str, file: Path) -> None:
         self._db = db
-        self._check_time = check_time
         self._path = path
         self._address = f"file://{quote(os.fsencode(file.as_posix()))}"
         self._old = find_documents(db, path)  # and not met again so far
@@ -192,7 +188,6 @@ class FileDocuments:
         insert_words = "INSERT INTO words (rowid, title, body) VALUES (?, ?, ?)"
         title = add_bigrams(title)
         for start, stop in _split_chunks(text):
-            self._check_time()
             chunk = self._db.execute(insert, (document, start, stop)).lastrowid
             self._db.execute(insert_words, (chunk, title, add_bigrams(text[start:stop])))
 

@@ -611,7 +611,9 @@ def test_what_another_process_has_read_meanwhile_is_kept_and_not_mixed_up(
                 IndexUpdate(db, RLock(), FileReader(BodyReader()), half).run()
                 return super().read_files(*arguments)
 
-        assert IndexUpdate(db, RLock(), Rival(BodyReader()), scan).run()
+        update = IndexUpdate(db, RLock(), Rival(BodyReader()), scan)
+        update.run()
+        assert update.done == update.total
         rows = db.execute("SELECT path, title, text FROM documents WHERE path LIKE 'n%'").fetchall()
     db.close()
     assert sorted(rows) == [
