@@ -111,8 +111,7 @@ def test_a_hostile_server_changes_no_answer(mood: str, over_http: bool, tmp_path
 def test_noise_on_its_output_is_passed_over(tmp_path: Path) -> None:
     answer = ask(tmp_path, mcp=(command("noise"),))
     assert answer.citations[0].text_from == "mcp:mcp_wire"
-    told = " ".join(one.detail for one in answer.attempts if one.outcome == "skipped")
-    assert "give orders to a model" in told and "what is no message" in told
+    assert ORDERS not in answer.model_dump_json()
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ import os
 import sys
 import tempfile
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import Future
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
@@ -25,7 +25,6 @@ from mcp.client.streamable_http import streamable_http_client
 
 from agent import __version__
 from agent.errors import OutsideError
-from agent.evidence.instructions import find_instruction
 from agent.outside import spawn
 from agent.outside.tls import load_tls_context
 from agent.search.mcp.tools import McpTools, find_tools
@@ -57,7 +56,6 @@ class McpClient:
         self._task: asyncio.Task[None] | None = None
         self._said: IO[str] | None = None  # where the keeper of its process says why it ended
         self._words = ""  # what it said
-        self._is_noisy = self._gives_orders = False
         self._status = 0  # of HTTP, of the last response
         self._bytes_left = MAX_BYTES
         spawn(self._run).add_done_callback(self._note_end)
@@ -81,14 +79,6 @@ class McpClient:
     def read(self, uri: str) -> types.ReadResourceResult:
         """A resource. Raises OutsideError."""
         return self._ask(lambda client: client.read_resource(uri))
-
-    def remarks(self) -> Iterator[str]:
-        """What it did besides answering that a user is to know of."""
-        self._listen()
-        if self._gives_orders:
-            yield "descriptions of its tools give orders to a model; no model sees them"
-        if self._is_noisy:
-            yield "it wrote what is no message, which was left out"
 
     def close(self) -> None:
         """End the connection, and the server's process with all that it started. At any time."""
@@ -181,8 +171,6 @@ class McpClient:
             own = types.Implementation(name="llm-research-agent", version=__version__)
             client = await stack.enter_async_context(Client(transport, client_info=own, cache=None))
             tools = [tool async for tool in _list_tools(client)]
-            orders = find_instruction(*(tool.description or "" for tool in tools))
-            self._gives_orders = orders is not None
             self._connected.set_result((client, find_tools(tools, self._server)))
             await asyncio.Event().wait()  # until it is cancelled
 
@@ -205,7 +193,7 @@ class McpClient:
         with suppress(ValueError):
             if self._said:
                 said = os.pread(self._said.fileno(), MAX_DETAIL, 0).decode("utf-8", "replace")
-                self._is_noisy, self._words = "\n" in said, said.strip()
+                self._words = said.strip()
 
     async def _open_http(self, stack: AsyncExitStack) -> Any:
         """The transport to an address: it follows no redirect to another origin."""

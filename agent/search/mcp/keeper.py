@@ -3,8 +3,7 @@
 A script that imports nothing of this program: `python -IS keeper.py MAX_LINE MAX_BYTES COMMAND...`.
 It leads a process group. When its standard input ends, which it does however the program ends that
 holds the other side, or when the server ends or says too much, the group is killed. What the server
-writes on standard output that is no message is left out, which a line break on standard error
-tells; why it ended is told there in words.
+writes on standard output that is no message is left out; why it ended is told on standard error.
 """
 
 from __future__ import annotations
@@ -50,7 +49,6 @@ def is_message(line: bytes) -> bool:
 
 def pass_on(answers: IO[bytes], max_line: int, max_bytes: int) -> None:
     """Pass on the messages of a server."""
-    is_noisy = False
     while line := answers.readline(max_line + 1):
         max_bytes -= len(line)
         if len(line) > max_line:
@@ -60,8 +58,6 @@ def pass_on(answers: IO[bytes], max_line: int, max_bytes: int) -> None:
         if is_message(line):
             sys.stdout.buffer.write(line)
             sys.stdout.buffer.flush()
-        elif not is_noisy:
-            is_noisy = bool(os.write(2, b"\n"))
 
 
 def main() -> None:

@@ -89,7 +89,7 @@ class McpSource:
             fetch = client.tools.fetch
         except OutsideError as error:
             raise SearchFailed(error.message, error.remedy, outcome=error.outcome) from None
-        told = [self._tell("skipped", remark) for remark in client.remarks()]
+        told: list[Attempt] = []
         hits = tuple(hit for row in rows for hit in self._hits_of(row, fetch, told))
         return PaidHits(hits, attempts=tuple(told))
 
