@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 
 from agent.errors import SearchFailed
-from agent.evidence.words import content_words
 from agent.outside import spawn
 from agent.search.hits import parse_hit
-from agent.search.side_by_side import EVEN, SideBySide
+from agent.search.side_by_side import SideBySide
 from agent.search.table_service import TableService, as_text, read_fields, telling_words
 from agent.state import Hit
 from agent.state.json_data import Json, get_objects
-from agent.state.urls import canonical_url
 
 MAX_NAMES = 4  # words of a query that are asked for as names of packages
 _NAME = re.compile(r"[a-z0-9](?:[\w.-]*[a-z0-9])?", re.ASCII)  # of a package of PyPI
@@ -112,13 +109,11 @@ class PyPi(Packages):
     )
 
     def search(self, query: str) -> tuple[Hit, ...]:
-        """The packages that a query names, the likest first. Raises SearchFailed."""
+        """The packages that a query names, in its order. Raises SearchFailed."""
         words = telling_words(self.options.for_query(query)[0], self.signs)
         names = [word for word in dict.fromkeys(words) if _NAME.fullmatch(word)][:MAX_NAMES]
         asked = [spawn(partial(self._find, name)) for name in names]
-        found = [hits for one in asked if (hits := one.result())]
-        found.sort(key=lambda hits: -_likeness(query, hits[0]))
-        return tuple(hit for hits in found for hit in hits)
+        return tuple(hit for one in asked for hit in one.result())
 
     def _find(self, name: str) -> tuple[Hit, ...]:
         try:
@@ -139,22 +134,6 @@ CODE: dict[str, type[CodeService]] = {
 
 
 class Code(SideBySide):
-    """All services at once; what has the more words of the query is first, whoever found it."""
+    """All services at once."""
 
     name, services = "code", CODE
-
-    def fuse(self, query: str, results: Sequence[Sequence[Hit]]) -> list[Hit]:
-        hits: dict[str, Hit] = {}
-        scores: defaultdict[str, float] = defaultdict(float)
-        for found in results:
-            for rank, hit in enumerate(found):
-                key = canonical_url(hit.url)
-                hits.setdefault(key, hit)
-                scores[key] += _likeness(query, hit) / (EVEN + rank)
-        return [hits[key] for key in sorted(hits, key=lambda key: -scores[key])]
-
-
-def _likeness(query: str, hit: Hit) -> float:
-    """The share of the words of a query that a hit has."""
-    words = {*content_words(query)}
-    return len(words.intersection(content_words(f"{hit.title} {hit.snippet}"))) / (len(words) or 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import partial
 
@@ -13,6 +14,7 @@ from agent.search.paid import PaidHits
 from agent.search.table_service import TableService
 from agent.settings import KEY_VARIABLES, Settings
 from agent.state import Hit, SearchResults
+from agent.state.urls import canonical_url
 
 #: Ranks; the more, the less a first rank counts before a tenth. The value of Cormack, Clarke and
 #: Büttcher, SIGIR 2009.
@@ -23,7 +25,7 @@ class SideBySide:
     """All services at once. Those that are scarce without a key are asked where no other has hits.
 
     Each service has a chain of its own, so one that fails rests like any provider, and the results
-    tell of each. A subclass has a `name`, `services` by their names, and `fuse`.
+    tell of each. A subclass has a `name` and `services` by their names.
     """
 
     name: str
@@ -35,9 +37,15 @@ class SideBySide:
         self._chains = {one.name: chain for one, chain in chains.items() if not one.is_scarce}
         self._scarce = {one.name: chain for one, chain in chains.items() if one.is_scarce}
 
-    def fuse(self, query: str, results: Sequence[Sequence[Hit]]) -> list[Hit]:
-        """The hits of all services in one order, best first."""
-        raise NotImplementedError
+    def fuse(self, results: Sequence[Sequence[Hit]]) -> list[Hit]:
+        """The hits of all services, each page once, by the sum of its reciprocal ranks."""
+        hits: dict[str, Hit] = {}
+        scores: defaultdict[str, float] = defaultdict(float)
+        for found in results:
+            for rank, hit in enumerate(found):
+                hits.setdefault(key := canonical_url(hit.url), hit)
+                scores[key] += 1 / (EVEN + rank)
+        return [hits[key] for key in sorted(hits, key=lambda key: -scores[key])]
 
     def search(self, query: str) -> PaidHits:
         """What they find, best first. Raises SearchFailed where each failed."""
@@ -47,7 +55,7 @@ class SideBySide:
             if not hits:
                 asked = [spawn(partial(_ask, chain, query)) for chain in chains.values()]
                 found += [one.result() for one in asked]
-                hits = self.fuse(query, [o.hits for o in found if isinstance(o, SearchResults)])
+                hits = self.fuse([o.hits for o in found if isinstance(o, SearchResults)])
         attempts = tuple(attempt for one in found for attempt in one.attempts)
         failures = [one for one in found if isinstance(one, SearchFailed)]
         if len(failures) < len(found):

@@ -27,7 +27,7 @@ class Scholar(SideBySide):
 
     name, services = "scholar", SERVICES
 
-    def fuse(self, query: str, results: Sequence[Sequence[Hit]]) -> list[Hit]:
+    def fuse(self, results: Sequence[Sequence[Hit]]) -> list[Hit]:
         return fuse(results)
 
 
