@@ -33,12 +33,7 @@ from agent.state.clock import utc_today
 
 if TYPE_CHECKING:
     from google.genai import Client
-    from google.genai.types import (
-        Candidate,
-        GenerateContentResponse,
-        GroundingMetadata,
-        Segment,
-    )
+    from google.genai.types import GenerateContentResponse, GroundingMetadata
 
 #: US dollars for a search that the model makes; Gemini 3 and later, since January 2026. The free
 #: ones of each month are not known here, so a run may cost less than it says.
@@ -151,7 +146,7 @@ class GoogleGrounding:
             raise SearchFailed("Gemini blocked the search", outcome="blocked", spent=spent)
         if candidate is None or metadata is None:
             return PaidHits((), spent)
-        hits = tuple(_parse_chunks(candidate, metadata))[: self._options.max_results]
+        hits = tuple(_parse_chunks(metadata))[: self._options.max_results]
         return PaidHits(hits, spent)
 
     def _resolve(self, hits: Iterable[Hit]) -> Iterator[Hit]:
@@ -182,11 +177,11 @@ def _count_cost(
     return Spent(tokens["input_tokens"], tokens["output_tokens"], usd)
 
 
-def _parse_chunks(candidate: Candidate, metadata: GroundingMetadata) -> Iterator[Hit]:
+def _parse_chunks(metadata: GroundingMetadata) -> Iterator[Hit]:
     """A hit for each page, in the reply's order, with the sentences that stand on it."""
     snippets: dict[int, list[str]] = {}
     for support in metadata.grounding_supports or ():
-        text = _segment_text(candidate, support.segment).strip()
+        text = ((support.segment and support.segment.text) or "").strip()
         for index in support.grounding_chunk_indices or ():
             if text and text not in (rows := snippets.setdefault(index, [])):
                 rows.append(text)
@@ -195,14 +190,3 @@ def _parse_chunks(candidate: Candidate, metadata: GroundingMetadata) -> Iterator
             snippet = " ".join(snippets.get(index, ()))
             for hit in parse_hit(chunk.web.uri, chunk.web.title, snippet):
                 yield hit.model_copy(update={"generated": True})
-
-
-def _segment_text(candidate: Candidate, segment: Segment | None) -> str:
-    """The text of a segment: as it is given, else cut out of its part by its offsets in bytes."""
-    if segment is None or segment.text:
-        return (segment and segment.text) or ""
-    parts = (candidate.content and candidate.content.parts) or []
-    n = segment.part_index or 0
-    data = (parts[n].text or "").encode() if 0 <= n < len(parts) else b""
-    begin, end = max(segment.start_index or 0, 0), max(segment.end_index or 0, 0)
-    return data[begin:end].decode("utf-8", "ignore")

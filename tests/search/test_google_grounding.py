@@ -16,12 +16,13 @@ from agent.outside.budget import Cost
 from agent.pages.guard import AddressGuard
 from agent.run import research
 from agent.run.estimate import estimate
+from agent.run.sources import open_sources
 from agent.search import SearchChain, build_search_chain
 from agent.search.google_grounding import USD_PER_SEARCH, GoogleGrounding, is_redirector
 from agent.search.options import SearchOptions
 from agent.search.paid import PaidHits
 from agent.settings import Settings, parse_settings
-from agent.state import Hit, Outcome, SearchResults
+from agent.state import Attempt, Hit, Outcome, SearchResults
 from tests.llm.test_gemini import REFUSALS, error
 from tests.steps.test_slots import TOPIC, ended
 from tests.support.catcher import Catcher
@@ -55,12 +56,6 @@ def search(
         provider.close()
 
 
-def of_bytes(text: str, part: str) -> dict[str, int]:
-    """Where a part of a text stands, in bytes."""
-    begin = text.encode().index(part.encode())
-    return {"startIndex": begin, "endIndex": begin + len(part.encode())}
-
-
 def chunk(services: Services, name: str, title: str = "") -> dict[str, Any]:
     return {"web": {"uri": services.redirect(name), "title": title or name}}
 
@@ -79,23 +74,21 @@ def test_a_query_is_one_call_with_one_tool(services: Services, google: Settings)
     assert services.page_requests == [], "a page is not asked for its address"
 
 
-def test_offsets_count_bytes(services: Services, google: Settings) -> None:
+def test_a_hit_has_the_sentences_that_stand_on_its_page(
+    services: Services, google: Settings
+) -> None:
     services.ground = lambda _: {
         "parts": [{"text": TEXT}],
         "groundingChunks": [chunk(services, "a"), chunk(services, "b"), {"other": {}}],
         "groundingSupports": [
-            {"segment": of_bytes(TEXT, SECOND), "groundingChunkIndices": [0, 1, 7, -1]},
+            {"segment": {"text": SECOND}, "groundingChunkIndices": [0, 1, 7, -1]},
             {"segment": {"text": "Zürich ist schön."}, "groundingChunkIndices": [1]},
-            {"segment": {"endIndex": 2}, "groundingChunkIndices": [0]},  # half of a letter
-            {"segment": {"startIndex": 9999}, "groundingChunkIndices": [0]},
-            {"segment": {"partIndex": 5, "endIndex": 3}, "groundingChunkIndices": [0]},
-            {"segment": {"endIndex": -4, "startIndex": -9}, "groundingChunkIndices": [0]},
             {"groundingChunkIndices": [0]},
             {"segment": {"text": SECOND}},
         ],
     }
     a, b = search(google).hits
-    assert a.snippet == f"{SECOND} Z" and b.snippet == f"{SECOND} Zürich ist schön."
+    assert a.snippet == SECOND and b.snippet == f"{SECOND} Zürich ist schön."
     assert a.generated and b.generated
 
 
@@ -346,10 +339,16 @@ def test_a_run_that_goes_on_does_not_begin_to_count_anew(google: Settings) -> No
 def test_what_the_journal_answers_is_counted(world: Services, google: Settings) -> None:
     named = google.model_copy(update={"resume": "one"})
     _, answer = ended(named)
-    told: list[SearchResults] = []
-    again = research(TOPIC, named, wrap_sources=lambda s: s._replace(count_earlier=told.append))
-    assert again.answer().usage.usd == answer.usage.usd
-    assert sum(one.provider == "google" for one in told) == len(world.grounded_queries)
+    asked = len(world.grounded_queries)
+    assert ended(named)[1].usage.usd == answer.usage.usd
+    assert len(world.grounded_queries) == asked
+    sources = open_sources(google)
+    paid = Attempt(what="search", provider="google", outcome="ok")
+    told = SearchResults(query="q", hits=(), provider="google", attempts=(paid,) * 4, usd=1)
+    sources.count_earlier(told)
+    with pytest.raises(SearchFailed, match="4 queries a run"):
+        sources.search("q")
+    sources.close()
 
 
 def test_a_cap_in_dollars_leaves_no_paid_search(world: Services, google: Settings) -> None:
