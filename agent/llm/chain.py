@@ -41,14 +41,13 @@ class ModelChain:
         sleep: Callable[[float], None] = time.sleep,
         may_retry: Callable[[], bool] = lambda: True,
         acquire: Callable[[Model, Task[Any]], None] = lambda *_: None,
-        on_failure: Callable[[Model, ModelFailed], None] = lambda *_: None,
         limit_reply: Callable[[Model, Task[Any], Spent], int | None] = lambda *_: None,
         orders: Mapping[TaskKind, Sequence[Model]] | None = None,
     ) -> None:
         """`timeout` and `retry_waits` are seconds: a try's time limit, the wait before each retry.
 
         `may_retry` says whether one more request may be made. `acquire` waits until a request may
-        be sent; that wait is not part of a try's time. `on_failure` is told each failed try.
+        be sent; that wait is not part of a try's time.
         `limit_reply` says how many tokens a reply may have, after what the task has spent so far;
         None: no limit. `orders` says which models a kind of task is asked of, in order; without it
         all are.
@@ -61,7 +60,6 @@ class ModelChain:
         self._sleep = sleep
         self._may_retry = may_retry
         self._acquire = acquire
-        self._on_failure = on_failure
         self._limit_reply = limit_reply
         self._thinking = {model_label(model) for model in models if getattr(model, "thinks", False)}
         self._window: dict[str, int] = {}  # characters of a prompt that a model can take, if known
@@ -216,7 +214,6 @@ class ModelChain:
             )
         except ModelFailed as failure:
             error = failure
-        self._on_failure(model, error)
         raise attempts.fail(model, error)
 
 

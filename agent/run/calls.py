@@ -193,9 +193,6 @@ def _make_chain(
         settings.llm_retry_waits,
         may_retry=budget.reserve_retry,
         acquire=acquire,
-        on_failure=lambda model, error: rate_limiter.report_error(
-            error, model.provider, model.name
-        ),
         limit_reply=limit,
         orders=orders,
     )

@@ -10,8 +10,8 @@ from agent.errors import UsageError
 from agent.llm import Model
 from agent.outside.plugins import plugin_names
 from agent.outside.rate_limits import (
-    FileCounterStore,
     RateLimits,
+    SharedRateLimits,
     is_writable_folder,
     parse_rate_limits,
 )
@@ -67,8 +67,7 @@ def open_rate_limits(settings: Settings) -> RateLimits:
     if rates and not is_writable_folder(folder):
         remedy = "RESEARCH_AGENT_RATE_LIMITS are counted there: name another folder with CACHE_DIR."
         raise UsageError(f"{folder} cannot be written.", remedy)
-    window = settings.rate_window
-    return RateLimits(rates, FileCounterStore(folder, rates, window), window)
+    return SharedRateLimits(rates, folder, settings.rate_window)
 
 
 def _check_providers(limits: Iterable[str], servers: Iterable[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.util import find_spec
 
-from agent.errors import SearchFailed, UsageError
+from agent.errors import UsageError
 from agent.outside.plugins import load_plugin, plugin_names
 from agent.outside.rate_limits import RateLimiter
 from agent.search.brave import Brave
@@ -60,11 +60,7 @@ class RateLimitedProvider:
     def search(self, query: str) -> tuple[Hit, ...] | PaidHits:
         """Hits, best first. Waits as long as the rate limit demands. Raises SearchFailed."""
         self._rate_limiter.acquire(self.name)
-        try:
-            return self._provider.search(query)
-        except SearchFailed as error:
-            self._rate_limiter.report_error(error, self.name)
-            raise
+        return self._provider.search(query)
 
 
 def find_paid_terms(settings: Settings) -> Terms | None:

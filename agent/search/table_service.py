@@ -8,9 +8,9 @@ from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
+from agent.errors import UsageError
 from agent.evidence.words import stop_words
-from agent.outside.rate_limits import FileCounterStore, RateLimiter, RateLimits
-from agent.outside.rate_window import RateLimit
+from agent.outside.rate_limits import RateLimit, RateLimiter, RateLimits, SharedRateLimits
 from agent.search.service import Service
 from agent.settings import user_folder
 from agent.state import Hit
@@ -40,8 +40,7 @@ class TableService(Service):
     def _turns(self) -> RateLimits:
         folder = (self.settings.cache_dir or user_folder("cache")) / "limits"
         limits = {self.name: RateLimit(1)} if self.seconds_apart else {}
-        window = self.seconds_apart or 1.0
-        return RateLimits(limits, FileCounterStore(folder, limits, window), window)
+        return SharedRateLimits(limits, folder, self.seconds_apart or 1.0)
 
     def search(self, query: str) -> tuple[Hit, ...]:
         """What it finds, best first. Raises SearchFailed."""
@@ -54,7 +53,7 @@ class TableService(Service):
         words["since"] = self.since.format(day=options.since) if options.since else ""
         pairs = (pair.partition("=") for pair in self.asked.split("&"))
         asked = {name: text for name, _, form in pairs if (text := form.format_map(words))}
-        with suppress(OSError):  # a folder that cannot be written
+        with suppress(OSError, UsageError):  # a folder that cannot be written
             RateLimiter(self._turns).acquire(self.name)
         data = self.endpoint.fetch(self.path, headers=self.headers, params=asked)
         return tuple(hit for one in self.read(data) for hit in self.build(one))

@@ -16,7 +16,7 @@ from typing import Any
 
 from agent.errors import AgentError, JournalBusy, NotConfigured, UsageError
 from agent.outside.budget import CallUsage
-from agent.outside.rate_limits import RateLimits, parse_rate_limits
+from agent.outside.rate_limits import RateLimit, parse_rate_limits
 from agent.run.batch.local import research_row
 from agent.run.batch.topics import Topic
 from agent.run.header import journal_path
@@ -39,7 +39,11 @@ class RayEngine:
         self._ray = _connect(address)
         name, settings_json = f"limits-{os.urandom(6).hex()}", _serialize_settings(settings)
         counter = self._define_actor(
-            CounterActor, _prefer_this_node(self._ray), name=name, max_task_retries=-1
+            CounterActor,
+            _prefer_this_node(self._ray),
+            name=name,
+            max_task_retries=-1,
+            max_concurrency=1000,  # calls that wait for their turn
         )
         self._counter = counter.remote(settings_json)  # the actor lives as long as this reference
         cpus = int(self._ray.cluster_resources().get("CPU", 1))
@@ -115,8 +119,7 @@ class Worker:
     @cached_property
     def _resources(self) -> SharedResources:
         rates = parse_rate_limits(self._settings.rate_limits)
-        store, window = ActorCounterStore(self._counter), self._settings.rate_window
-        return share_resources(self._settings, RateLimits(rates, store, window))
+        return share_resources(self._settings, ClusterRateLimits(rates, self._counter))
 
     def find_fault(self) -> tuple[str, str] | None:
         """The message and remedy of what prevents any run here; None: nothing does."""
@@ -145,20 +148,16 @@ class CounterActor:
     def __init__(self, settings: str) -> None:
         self._limits = open_rate_limits(Settings.model_validate_json(settings))
 
-    def reserve(self, name: str, tokens: int) -> float:
-        """As `CounterStore.reserve`."""
-        return self._limits.store.reserve(name, tokens)
-
-    def report_refusal(self, name: str, seconds: float) -> None:
-        """As `CounterStore.report_refusal`."""
-        self._limits.store.report_refusal(name, seconds)
+    def wait(self, name: str, tokens: int) -> None:
+        """As `RateLimits.wait`."""
+        self._limits.wait(name, tokens)
 
 
-class ActorCounterStore:
-    """A CounterStore whose counters are in the CounterActor of this name."""
+class ClusterRateLimits:
+    """Rate limits that the CounterActor of this name counts."""
 
-    def __init__(self, actor_name: str) -> None:
-        self._actor_name = actor_name
+    def __init__(self, limits: dict[str, RateLimit], actor_name: str) -> None:
+        self.limits, self._actor_name = limits, actor_name
 
     @cached_property
     def _actor(self) -> Any:
@@ -166,15 +165,11 @@ class ActorCounterStore:
 
         return ray.get_actor(self._actor_name)
 
-    def reserve(self, name: str, tokens: int) -> float:
-        """Count a request and return 0, or return after how many seconds to ask again."""
+    def wait(self, name: str, tokens: int) -> None:
+        """As `RateLimits.wait`."""
         import ray
 
-        return float(ray.get(self._actor.reserve.remote(name, tokens)))
-
-    def report_refusal(self, name: str, seconds: float) -> None:
-        """Record that a provider answered with status 429."""
-        self._actor.report_refusal.remote(name, seconds)
+        ray.get(self._actor.wait.remote(name, tokens))
 
 
 def _connect(address: str | None) -> Any:
