@@ -10,10 +10,10 @@ from types import SimpleNamespace
 from typing import Any
 
 from agent.errors import AgentError, UsageError
-from agent.evaluate.questions import load_questions
 from agent.outside.recording import DAMAGE, read_journal
 from agent.run.audit import audit_answer
 from agent.run.batch.topics import read_topics
+from agent.run.evaluation.questions import load_questions
 from agent.run.journal_evidence import read_evidence
 from agent.run.trace import trace_lines
 from agent.search.documents import FileReader, UnreadableFile

@@ -15,7 +15,7 @@ from agent.cli import shell
 from agent.errors import Stopped
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
-    from agent.evaluate.questions import EvaluationQuestion
+    from agent.run.evaluation.questions import EvaluationQuestion
     from agent.settings import Settings
     from agent.state.json_data import Json
 
@@ -57,8 +57,8 @@ def command(**options: Any) -> int:
 
 def _evaluate(options: dict[str, Any]) -> tuple[Json, str]:
     """The figures of a set, and why some questions were left; "" where none was."""
-    from agent.evaluate.figures import summarize_answers
-    from agent.evaluate.questions import load_questions
+    from agent.run.evaluation.figures import summarize_answers
+    from agent.run.evaluation.questions import load_questions
     from agent.run.models import make_models
     from agent.settings import load_options
 
@@ -112,7 +112,7 @@ def _write_predictions(
     path: Path | None, questions: Sequence[EvaluationQuestion], rows: Mapping[int, Json]
 ) -> None:
     """Write the answers in the order of the questions. Raises OutputFailed."""
-    from agent.evaluate.figures import ABSTENTION, answer_text
+    from agent.run.evaluation.figures import ABSTENTION, answer_text
 
     if path:
         told = [

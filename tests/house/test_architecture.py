@@ -21,13 +21,13 @@ FILES = sorted(AGENT.rglob("*.py"))
 #: From the ground up: each may import itself and those before it, for types too.
 PACKAGES = (
     "characters state errors files file_formats outside settings evidence slots checking documents "
-    "pages search llm steps strategies answer run watch evaluate server "
+    "pages search llm steps strategies answer run server "
     "mcp_server cli"
 ).split()
 #: That may read the environment and print.
-COMMANDS = {"cli", "evaluate", "mcp_server", "server", "watch"}
+COMMANDS = {"cli", "mcp_server", "server"}
 DATA = {"demo"}  # holds no code
-MOST_PACKAGES = 28
+MOST_PACKAGES = 23
 NETWORK = set("socket ssl http requests urllib3 httpx2 httpcore2 google serpapi".split())
 HEAVY = "fastapi starlette uvicorn mcp pydantic google requests httpx2 jsonschema".split()
 HEAVY += "trafilatura rich dotenv".split()

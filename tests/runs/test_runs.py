@@ -20,8 +20,8 @@ from agent.run.export import write_export
 from agent.run.library import Library
 from agent.run.sources import open_run_pages, open_sources
 from agent.settings import Settings, parse_settings
+from tests.run.watch.shop import QUESTION, open_shop, page
 from tests.support.services import Raw, Services
-from tests.watch.shop import QUESTION, open_shop, page
 
 DAY_OLD = "2026-01-02T03:04:05Z"
 

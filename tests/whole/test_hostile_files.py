@@ -24,7 +24,6 @@ from agent.characters import strip_controls
 from agent.cli.ask import command as cli_command
 from agent.cli.audit import command as audit_command
 from agent.errors import AgentError, JournalError, UsageError
-from agent.evaluate.questions import load_questions
 from agent.llm.model import Generation
 from agent.llm.replies import parse_reply
 from agent.outside.input_file import open_regular, read_bytes, read_json, read_lines
@@ -34,6 +33,7 @@ from agent.run import research
 from agent.run.audit import audit_answer
 from agent.run.batch.output import OutputFile
 from agent.run.batch.topics import read_topics
+from agent.run.evaluation.questions import load_questions
 from agent.run.trace import trace_lines
 from agent.search.hits import clean_hits, parse_hit
 from agent.search.options import SearchOptions

@@ -23,13 +23,9 @@ from agent.run.changes import (
     known_statements,
 )
 from agent.run.request import clean_topic
-from agent.slots.sameness import same_value
-from agent.state.clock import parse_utc, utc_now
-from agent.state.values import hash_text
-from agent.steps.generate_queries import STAND_IN
-from agent.watch.grounds import ENOUGH_RUNS, Grounds
-from agent.watch.notifiers import Notifier
-from agent.watch.state import (
+from agent.run.watch.change_detection import ENOUGH_RUNS, Grounds
+from agent.run.watch.notifiers import Notifier
+from agent.run.watch.state import (
     MAX_RUNS,
     Doubt,
     Notice,
@@ -38,6 +34,10 @@ from agent.watch.state import (
     WatchState,
     watch_id,
 )
+from agent.slots.sameness import same_value
+from agent.state.clock import parse_utc, utc_now
+from agent.state.values import hash_text
+from agent.steps.generate_queries import STAND_IN
 
 if TYPE_CHECKING:
     from agent.answer import Answer

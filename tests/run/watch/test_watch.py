@@ -18,12 +18,12 @@ import responses
 
 from agent.cli.shell.process import run_command
 from agent.cli.watch import command
+from agent.run.watch.state import Notice, WatchFiles, watch_id
+from agent.run.watch.watch import Watch
 from agent.settings import Settings
-from agent.watch.state import Notice, WatchFiles, watch_id
-from agent.watch.watch import Watch
+from tests.run.watch.shop import QUESTION, open_shop, page, think
 from tests.support.processes import start_command
 from tests.support.services import Raw, Services
-from tests.watch.shop import QUESTION, open_shop, page, think
 
 APPRISE, NOTIFIED = "json://127.0.0.1:9/s3cret", "http://127.0.0.1:9/s3cret"
 HOOK = "http://127.0.0.1:9/hook/?a=b"

@@ -17,8 +17,8 @@ from agent.files import output_failure, print_text, require_writable
 from agent.outside.file_lock import lock_file
 from agent.outside.webhook import check_webhook, post_event
 from agent.run.changes import Known
+from agent.run.watch.state import Notice
 from agent.state.sanitizing import sanitize_for_display
-from agent.watch.state import Notice
 
 if TYPE_CHECKING:
     from agent.settings import Settings

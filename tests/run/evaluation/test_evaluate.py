@@ -15,8 +15,8 @@ from agent.answer import Answer, Usage, to_json
 from agent.cli.evaluate import command
 from agent.cli.shell import fail_as_json
 from agent.errors import AgentError, UsageError
-from agent.evaluate.figures import ABSTENTION, summarize_answers
-from agent.evaluate.questions import EvaluationQuestion, load_questions
+from agent.run.evaluation.figures import ABSTENTION, summarize_answers
+from agent.run.evaluation.questions import EvaluationQuestion, load_questions
 from agent.state import Claim
 from agent.state.json_data import Json
 from tests.support.services import Raw, Services

@@ -6,7 +6,7 @@ from math import comb
 
 import pytest
 
-from agent.evaluate.metrics import (
+from agent.run.evaluation.metrics import (
     MetricValue,
     contains_gold,
     estimate_difference,
