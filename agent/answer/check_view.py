@@ -1,4 +1,4 @@
-"""The view of a check: as a page with what decides in the margin, and shorter on a terminal."""
+"""The view of a check: the report with marks, and with each what decides."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from agent.answer.check import (
 )
 from agent.answer.messages import describe_calculation, describe_differences
 from agent.state.reports import CheckVerdict, MarkForm
-from agent.state.urls import is_web_url
 
 
 class VerdictWords(NamedTuple):
@@ -57,7 +56,6 @@ STATUSES: dict[SourceStatus, str] = {
     "unreadable": "not read",
     "unaddressed": "not read",
 }
-OVERRIDE = "; --form takes it for something else"
 SETTLED = ("supported", "unchecked")  # their quotes are closed at first
 
 
@@ -70,7 +68,7 @@ def show_check(result: CheckResult) -> doc.View:
     uncited = [doc.Item((one.text,)) for one in result.uncited]
     return doc.View(
         (report.title or report.name if report else "") or "A report",
-        head=told,
+        head=(doc.Group(told),),
         sections=(
             doc.PagePart("The report", _list_lines(result), "report"),
             doc.PagePart("By source", _tabulate_sources(result), "sources"),
@@ -112,8 +110,9 @@ def _make_evidence(claim: ClaimCheck, number: int, result: CheckResult) -> doc.E
 def _make_page_line(source: SourceCheck, claim: ClaimCheck) -> doc.Prose:
     state = "" if source.status == "read" else f" · {describe_source(source)[1]}"
     address = claim.link or source.url
-    link = (doc.Text("Open the page", "there", address),) if is_web_url(address) else ()
-    return doc.Prose((f"[{source.id}] {source.title or source.url}{state} ", *link), "quiet")
+    link = doc.Text(source.page_url or source.url, "there", address)
+    name = f"[{source.id}] {source.title}".strip()
+    return doc.Prose((f"{name}{state} ", link), "quiet")
 
 
 def _tabulate_sources(result: CheckResult) -> Sequence[doc.Block]:
@@ -130,38 +129,21 @@ def _tabulate_sources(result: CheckResult) -> Sequence[doc.Block]:
     return (doc.Table(("Source", "Sentences", "State"), rows, "slots"),) if rows else ()
 
 
-def show_check_on_terminal(result: CheckResult) -> doc.View:
-    """The check for a terminal: what was found, the marked report, then what does not hold."""
-    worst = sorted(result.claims, key=lambda claim: ORDER.index(claim.verdict))
-    rows = [_mark_row(row, {}) for row in cut_rows(result)] if result.claims else []
-    blocks: list[doc.Block] = [
-        doc.Group(tuple(doc.Prose((line,)) for line in describe_check(result, OVERRIDE))),
-        *map(doc.Prose, rows),
-        *(_show_problem(claim, result) for claim in worst if _is_shown(claim)),
-        *_tabulate_sources(result),
-        *list_warnings(result.warnings),
-    ]
-    return doc.View("", blocks)
-
-
 # --- what was found -------------------------------------------------------------------------------
 
 
-def describe_check(result: CheckResult, override: str = "") -> list[str]:
-    """What was found, as what the report was taken, what could be read of it, what came of it.
-
-    `override` says how to take it for something else.
-    """
-    return [*describe_found(result, override), *filter(None, (summarize(result), _tally(result)))]
+def describe_check(result: CheckResult) -> list[str]:
+    """What was found, as what the report was taken, what could be read of it, what came of it."""
+    return [*describe_found(result), *filter(None, (summarize(result), _tally(result)))]
 
 
-def describe_found(result: CheckResult, override: str = "") -> list[str]:
+def describe_found(result: CheckResult) -> list[str]:
     """What the report has, and what of it could not be read or judged."""
-    found = _describe_report(result.report, result, override) if result.report else ()
+    found = _describe_report(result.report, result) if result.report else ()
     return [line for line in (*found, _describe_shares(result)) if line]
 
 
-def _describe_report(report: ReportInfo, result: CheckResult, override: str) -> Iterator[str]:
+def _describe_report(report: ReportInfo, result: CheckResult) -> Iterator[str]:
     has_most = 2 * report.unaddressed <= report.marks
     if not has_most:
         told = f"{report.marks - report.unaddressed} of {report.marks}"
@@ -171,7 +153,7 @@ def _describe_report(report: ReportInfo, result: CheckResult, override: str) -> 
     if report.unaddressed:
         counts.append(f"{_number(report.unaddressed, 'mark')} without an address")
     by = f" with {MARKS[report.marked_by]}" if report.marked_by else ""
-    yield f"{', '.join(counts)}. Taken for {report.form}{by}{override}."
+    yield f"{', '.join(counts)}. Taken for {report.form}{by}."
     yield report.advice * has_most
 
 
@@ -288,26 +270,7 @@ def describe_claim(claim: ClaimCheck) -> str:
     return f"{mark} {label}{reason}"
 
 
-def _is_shown(claim: ClaimCheck) -> bool:
-    """Whether there is more to say of a claim than that it is confirmed."""
-    return bool(claim.verdict != "supported" or describe_notes(claim))
-
-
 def describe_notes(claim: ClaimCheck) -> list[str]:
     """How its numbers follow, and where it differs from the page, a line each."""
     made = [describe_calculation(claim.calculation)] if claim.calculation else []
     return made + describe_differences(claim.differences, claim.verdict, "report")
-
-
-def _show_problem(claim: ClaimCheck, result: CheckResult) -> doc.Group:
-    """A claim that is not confirmed, with the quote that decides."""
-    urls = [one.page_url for one in result.sources if one.id == claim.source]
-    source = (doc.Prose((f"  [{claim.source}] {url}",)) for url in urls)
-    quote = (doc.Prose((f"> {claim.quote}",)), *source) if claim.quote else ()
-    notes = [doc.Prose((note,), "quiet") for note in describe_notes(claim)]
-    return doc.Group(
-        (
-            doc.Prose((describe_claim(claim),)),
-            doc.Group((doc.Prose((claim.text,)), *notes, *quote), "inset"),
-        )
-    )

@@ -118,7 +118,7 @@ class Group(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """What decides on a claim of a report, folded unless `is_open`. Only HTML shows it."""
+    """What decides on a claim of a report, folded unless `is_open`. Text does not show it."""
 
     number: int
     verdict: str

@@ -58,10 +58,9 @@ def show(answer: Answer, *, is_brief: bool = False) -> View:
     if answer.check is None:
         return show_on_terminal(answer) if is_brief else show_answer(answer)
     from agent.answer.check import build_check_result
-    from agent.answer.check_view import show_check, show_check_on_terminal
+    from agent.answer.check_view import show_check
 
-    result = build_check_result(answer)
-    return show_check_on_terminal(result) if is_brief else show_check(result)
+    return show_check(build_check_result(answer))
 
 
 def to_text(answer: Answer, width: int = 100, *, has_colour: bool = False) -> str:
@@ -82,7 +81,7 @@ def to_terminal(answer: Answer) -> str:
 
 def to_markdown(answer: Answer) -> str:
     """The answer as a document. Each `[n]` links to the first quote of its source."""
-    return render_markdown(show(answer, is_brief=answer.check is not None))
+    return render_markdown(show(answer))
 
 
 def report_to_markdown(
@@ -129,11 +128,11 @@ def to_html_frame(answer: Answer) -> str:
 
 
 def check_to_text(result: CheckResult, *, for_terminal: bool = False) -> str:
-    """The check as text: the marked report, then what does not hold."""
-    from agent.answer.check_view import show_check_on_terminal
+    """The check as text: the report with marks, what does not hold below its line."""
+    from agent.answer.check_view import show_check
     from agent.answer.text_renderer import render_on_terminal, render_text
 
-    page = show_check_on_terminal(result)
+    page = show_check(result)
     return render_on_terminal(page) if for_terminal else render_text(page, 10_000)
 
 

@@ -87,12 +87,19 @@ class _Writer:
                 return self._quote(block)
             case doc.SourceEntry():
                 return self._source(block)
-            case doc.ReportLine(parts=parts):
-                return self._join(parts)
+            case doc.ReportLine():
+                return "\n\n".join(self._report_line(block))
             case doc.Group():
                 title = [f"**{block.title}**"] if block.title else []
                 return "\n\n".join([*title, *map(self.write, block.blocks)])
         return ""
+
+    def _report_line(self, line: doc.ReportLine) -> Iterator[str]:
+        """A line of a report, and below it what decides on its claims that do not hold."""
+        yield self._join(line.parts)
+        for one in filter(lambda one: one.is_open, line.evidence):
+            yield f"- **{escape_markdown(one.summary)}**"
+            yield from map(self.write, one.blocks)
 
     def _items(self, items: Iterable[doc.Item], indent: str = "") -> Iterator[str]:
         for item in items:
@@ -110,6 +117,8 @@ class _Writer:
                 return "".join(map(self._inline, parts))
             case doc.Text(url=url) if url:
                 return format_link(url, escape_markdown(part.text))
+            case doc.Verdict(text=text):
+                return f"**{text}**"
             case doc.Text(role="strong"):
                 return f"**{escape_markdown(part.text)}**"
             case doc.Text(role=role) if role.startswith("mark"):

@@ -86,7 +86,8 @@ def describe_differences(differences: Iterable[Difference], verdict: str, said: 
     Of a claim that is supported only those that may turn it: others are another way to say it.
     """
     shown = (one for one in differences if verdict != "supported" or one.kind not in REWORDED)
-    return [f"page: {one.page or '–'}; {said}: {one.claim or '–'}" for one in shown]
+    lines = (f"page: {one.page or '–'}; {said}: {one.claim or '–'}" for one in shown)
+    return list(dict.fromkeys(lines))
 
 
 def read_cells(row: str) -> list[str]:

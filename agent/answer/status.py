@@ -24,7 +24,7 @@ from agent.state import (
 
 Status = Literal["complete", "partial", "insufficient", "error"]
 
-DISAGREEMENT = "The sources disagree"  # how each warning begins that reports one
+DISAGREEMENT = "The sources disagree"
 MOST_NAMED = 5  # slots or pages in one sentence
 #: Outcomes of a try at a search provider after which nothing stands in for it: it answered, or it
 #: was never to be asked.

@@ -95,8 +95,11 @@ def _render(block: doc.Block) -> RenderableType:
             return _plain(f"“{text}”")
         case doc.SourceEntry():
             return _render_source(block)
-        case doc.ReportLine(parts=parts):
-            return _join(parts)
+        case doc.ReportLine(parts=parts, evidence=evidence):
+            return Group(_join(parts), *(_render(one) for one in evidence if one.is_open))
+        case doc.Evidence(verdict=verdict, summary=summary, blocks=blocks):
+            told = Group(_plain(summary, verdict), *map(_render, blocks))
+            return Padding(told, (0, 0, 0, 2), expand=False)
         case doc.Group():
             return _render_group(block)
     return RichText("")  # what only HTML shows
@@ -106,7 +109,7 @@ def _render_group(block: doc.Group) -> RenderableType:
     blocks = Group(*map(_render, block.blocks))
     if block.title:
         return Panel(blocks, title=block.title, title_align="left", style=STYLES["warn"])
-    return Padding(blocks, (0, 0, 0, 2), expand=False) if block.role == "inset" else blocks
+    return blocks
 
 
 def _plain(text: str, role: str = "") -> RichText:

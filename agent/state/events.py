@@ -211,10 +211,11 @@ class Failed(Frozen):
 
 
 class Warned(Frozen):
-    """The user is to be warned of something."""
+    """The user is to be warned of something. The message is for people: code goes by `kind`."""
 
     type: Literal["warned"] = "warned"
     message: str
+    kind: Literal["", "nothing_blocked"] = ""
 
 
 class Halted(Frozen):

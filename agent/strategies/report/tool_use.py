@@ -129,7 +129,6 @@ class UseTools:
 
 
 def _warn_once(note: str, research: Research) -> Iterator[Warned]:
-    """Warn that nothing was blocked, unless an earlier such warning, up to its `;`, says so."""
-    start = note.split(";")[0]
-    if not any(event.message.startswith(start) for event in research.events_of(Warned)):
-        yield Warned(message=note)
+    """Warn that nothing was blocked, unless an earlier warning says so."""
+    if not any(event.kind == "nothing_blocked" for event in research.events_of(Warned)):
+        yield Warned(message=note, kind="nothing_blocked")
