@@ -51,8 +51,9 @@ def _read_trace(path: Path) -> object:
 
 def _read_answer(data: bytes) -> object:
     """An answer, beside the journal of another; its own journal is never opened."""
-    value = json.loads(data)
-    return audit_answer(value, GOLDEN / "offline.jsonl") if isinstance(value, dict) else None
+    value, journal = json.loads(data), _FOLDER / "offline.jsonl"
+    journal.write_bytes(_golden_journals("offline.json")[0])
+    return audit_answer(value, journal) if isinstance(value, dict) else None
 
 
 def _read_schema(data: bytes) -> object:
@@ -86,10 +87,23 @@ def _read_rows(path: Path) -> None:
             continue
 
 
-def _golden(*names: str, lines: int = 30) -> tuple[bytes, ...]:
-    """The first lines of recorded files: a small one is mutated more often."""
-    files = [(GOLDEN / name).read_bytes().splitlines(keepends=True) for name in names]
-    return tuple(b"".join(file[:lines]) for file in files)
+def _golden_journals(*names: str, calls: int = 30) -> tuple[bytes, ...]:
+    """Journals with the first calls of recorded runs: a small one is mutated more often."""
+    runs = (json.loads((GOLDEN / name).read_text("utf-8")) for name in names)
+    return tuple(_to_journal(run["calls"][:calls], run["answer"]) for run in runs)
+
+
+def _to_journal(calls: list[Any], answer: Any) -> bytes:
+    header = {"journal": 2, "run": "golden", "topic": answer["topic"], "strategy": "slots"}
+    lines = [call | {"key": str(n)} for n, call in enumerate(calls)]
+    return b"".join(
+        json.dumps(line).encode() + b"\n" for line in (header, *lines, {"answer": answer})
+    )
+
+
+def _golden_answers(*names: str) -> tuple[bytes, ...]:
+    runs = (json.loads((GOLDEN / name).read_text("utf-8")) for name in names)
+    return tuple(json.dumps(run["answer"]).encode() for run in runs)
 
 
 _NOT_JSON = (ValueError, RecursionError)
@@ -97,19 +111,19 @@ journal = Target(
     _from_file("journal.jsonl", _read_journal),
     (AgentError, *DAMAGE),
     50_000,
-    _golden("offline.jsonl", "two-round.jsonl", lines=6),
+    _golden_journals("offline.json", "two-round.json", calls=6),
 )
 trace = Target(
     _from_file("trace.jsonl", _read_trace),
     (AgentError,),
     50_000,
-    _golden("offline.jsonl", "conflict.jsonl"),
+    _golden_journals("offline.json", "conflict.json"),
 )
 answer = Target(
     _read_answer,
     (AgentError, *_NOT_JSON),
     50_000,
-    _golden("offline.json", "conflict.json", lines=10_000),
+    _golden_answers("offline.json", "conflict.json"),
 )
 schema = Target(_read_schema, (UsageError, *_NOT_JSON))
 pattern = Target(_read_pattern, (UsageError,), longest=5000)

@@ -18,7 +18,6 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent import __version__
 from agent.answer import Answer, to_json
 from agent.characters import strip_controls
 from agent.cli.ask import command as cli_command
@@ -34,6 +33,7 @@ from agent.run.audit import audit_answer
 from agent.run.batch.output import OutputFile
 from agent.run.batch.topics import read_topics
 from agent.run.evaluation.questions import load_questions
+from agent.run.stored import read_answer
 from agent.run.trace import trace_lines
 from agent.search.hits import clean_hits, parse_hit
 from agent.search.options import SearchOptions
@@ -43,10 +43,9 @@ from agent.state.json_data import MAX_DEPTH, InvalidJson, Json, parse_json
 from agent.state.sanitizing import sanitize_line
 from agent.steps.synthesize import WriteAnswer
 from agent.strategies.report.gather import Explore
-from tests.whole.golden.__main__ import FOLDER
+from tests.whole.golden.__main__ import make_run
 
 EXAMPLES = int(os.environ.get("HOSTILE_EXAMPLES", "20"))
-GOLDEN = FOLDER / "two-round.jsonl"
 DEEP = "[" * 200_000 + "]" * 200_000
 LONG = "9" * 400
 
@@ -180,14 +179,20 @@ DOORS: list[Door] = [trace, replay, resume, server, audit]
 
 @cache
 def golden_lines() -> tuple[str, ...]:
-    """The lines of a golden journal, as if this version had written it: then an audit replays."""
-    header, *calls = GOLDEN.read_text("utf-8").splitlines()
-    return json.dumps(json.loads(header) | {"version": __version__}), *calls
+    """The lines of a journal of two rounds; the last one is the answer."""
+    return tuple(make_run("two-round")[0].splitlines())
+
+
+@cache
+def golden_journal() -> Path:
+    path = Path(tempfile.mkdtemp()) / "golden.jsonl"
+    path.write_bytes(as_journal(golden_lines()))
+    return path
 
 
 @cache
 def golden_answer() -> Json:
-    return dict(research("", Settings(replay=GOLDEN)).answer().model_dump(mode="json"))
+    return dict(read_answer(golden_journal()).model_dump(mode="json"))
 
 
 def as_journal(lines: Iterable[str]) -> bytes:
@@ -340,7 +345,7 @@ def test_a_mutated_answer_never_breaks_the_audit(data: st.DataObject) -> None:
         file, whole = Path(folder) / "answer.json", Path(folder) / "whole.json"
         file.write_bytes(content)
         whole.write_text(json.dumps(golden_answer()))
-        assert_report(*run_audit(str(file), "--journal", str(GOLDEN)))
+        assert_report(*run_audit(str(file), "--journal", str(golden_journal())))
         assert_report(*run_audit("--diff", str(file), str(whole)))
 
 
@@ -389,7 +394,7 @@ def test_an_answer_that_came_as_an_object_has_the_same_limits(tmp_path: Path) ->
         deep = [deep]
     for odd in (deep, 10**400, float("inf"), {"a": deep}, {1, 2}):
         for field in ("answer", "usage", "warnings", "topic"):
-            report = audit_answer(golden_answer() | {field: odd}, GOLDEN)
+            report = audit_answer(golden_answer() | {field: odd}, golden_journal())
             assert not report["ok"] and report["failures"][0]["where"].startswith("$")
 
 

@@ -1,9 +1,10 @@
 """Records the golden runs again: `python -m tests.whole.golden [NAME ...]`.
 
-A golden run is a journal recorded against loopback services, with its answer object beside it.
-Record again only when a prompt, a step or the form of the answer was meant to change, and review
-the difference. Ports, times and durations are replaced by constants, so that two recordings of the
-same program are equal.
+A golden run is the calls of a run against loopback services, with what came of them, and its answer
+object. Of a model's call it has the task and the reply, not the prompts: these may be reworded.
+Record again only when a step or the form of the answer was meant to change, and review the
+difference. Ports, times, durations and the sizes of prompts are replaced by constants, so that two
+recordings of the same program are equal.
 """
 
 from __future__ import annotations
@@ -47,17 +48,24 @@ def comparable(answer: Answer) -> Any:
     return value
 
 
-def record(name: str) -> None:
-    """Record a run: write its journal and its answer, which a replay must give again."""
+def record(name: str) -> Any:
+    """Make a run; return what is golden of it."""
+    journal, answer = make_run(name)
+    lines = map(json.loads, journal.splitlines())
+    calls = [_without_prompts(line) for line in lines if "call" in line]
+    return {"calls": calls, "answer": answer}
+
+
+def make_run(name: str) -> tuple[str, Any]:
+    """Make a run; return its journal and its answer, without ports, times and durations."""
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        text, recorded = _record_offline(work) if name == "offline" else _record_online(name, work)
-    journal = FOLDER / f"{name}.jsonl"
-    journal.write_text(text, encoding="utf-8")
-    _, answer = run_to_end("", Settings(replay=journal))
-    assert comparable(answer) == recorded, name
-    shown = json.dumps(recorded, ensure_ascii=False, indent=1)
-    (FOLDER / f"{name}.json").write_text(f"{shown}\n", encoding="utf-8")
+        return _record_offline(work) if name == "offline" else _record_online(name, work)
+
+
+def _without_prompts(call: Any) -> Any:
+    request = {k: v for k, v in call["request"].items() if k not in ("system", "prompt")}
+    return {k: v for k, v in call.items() if k not in ("key", "late")} | {"request": request}
 
 
 def _record_online(name: str, folder: Path) -> tuple[str, Any]:
@@ -86,12 +94,12 @@ def _record_world(world: World, settings: Settings, base: str) -> tuple[str, Any
 
 
 def _normalize_journal(path: Path, base: str) -> str:
-    """Return a journal without ports and times, with its calls sorted."""
-    header, *calls = (_normalize(line, base) for line in read_journal_lines(path))
+    """Return a journal without ports and times, its calls sorted, those of models first."""
+    header, *calls, end = (_normalize(line, base) for line in read_journal_lines(path))
     for call in calls:
         call["key"] = call_key(call["call"], call["request"])
     calls.sort(key=lambda call: (call["call"], json.dumps(call["request"])))
-    return "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in (header, *calls))
+    return "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in (header, *calls, end))
 
 
 def _normalize(line: Any, base: str) -> Any:
@@ -100,9 +108,11 @@ def _normalize(line: Any, base: str) -> Any:
         text = text.replace(base.replace("http", scheme), ADDRESS.replace("http", scheme))
     text = re.sub(r'today=\\"[\d-]+', rf'today=\\"{TIME[:10]}', text)
     text = re.sub(r'"(at|retrieved_at|started_at)": "2[^"]*"', rf'"\1": "{TIME}"', text)
+    text = re.sub(r'"(input_tokens|usd)": [\d.e-]+', r'"\1": 1', text)  # they follow the prompts
     return json.loads(re.sub(r'"(seconds|began)": [\d.e-]+', r'"\1": 0.25', text))
 
 
 if __name__ == "__main__":
     for wanted in sys.argv[1:] or NAMES:
-        record(wanted)
+        shown = json.dumps(record(wanted), ensure_ascii=False, indent=1)
+        (FOLDER / f"{wanted}.json").write_text(f"{shown}\n", encoding="utf-8")
