@@ -86,7 +86,7 @@ def parent_of(header: Json) -> ParentRun | None:
 class CallLine(_Line):
     """A finished call. Times are seconds of the run; journals of older versions have no `began`."""
 
-    call: Literal["ask", "search", "read"]
+    call: str
     key: str
     request: dict[str, Any] = Field(default_factory=dict)
     began: _Seconds = 0.0

@@ -26,7 +26,8 @@ def trace_lines(journal: Path) -> list[str]:
 
 def _trace(journal: Path) -> Iterator[str]:
     recording = read_journal(journal)
-    header, calls = recording.header, list(recording.calls.values())
+    header = recording.header
+    calls = [call for call in recording.calls.values() if call["call"] in SUBJECTS]
     yield str(header.get("topic", ""))
     yield " · ".join(str(header[name]) for name in ("strategy", "at", "version") if name in header)
     yield from map(_describe_call, sorted(calls, key=lambda call: call.get("began", 0.0)))

@@ -126,7 +126,7 @@ def test_a_tampered_journal_is_found(answer: Json, tmp_path: Path) -> None:
     assert "citations[0].page_sha256" in {failure["where"] for failure in found["failures"]}
     with pytest.raises(JournalError):
         audit_answer(answer, tmp_path / "missing.jsonl")
-    for damage in ('"call": "nap"', '"call": ["read"]'):
+    for damage in ('"call": 7', '"call": ["read"]'):
         forged.write_text(journal.read_text("utf-8").replace('"call": "read"', damage))
         with pytest.raises(JournalError):
             audit_answer(answer, forged)
