@@ -209,7 +209,6 @@ class Recording(NamedTuple):
     header: Json
     calls: CallIndex
     halt: str  # why gathering last ended early; empty: it did not, or the run has gone on since
-    resumed_after_halt: bool  # gathering ended early once, and the run went on
     end: int  # where the last complete line ends, in bytes
     is_answered: bool  # its last line is an answer
 
@@ -273,7 +272,7 @@ def _parse_lines(file: BinaryIO, default_header: Json | None, path: Path) -> Rec
     """Parse line by line, so that at most one line is in memory."""
     spans: dict[str, LineSpan] = {}
     header: Json | None = None
-    halt, resumed, end, line = "", False, 0, None
+    halt, end, line = "", 0, None
     for n, raw in enumerate(read_lines(file), 1):
         if not raw.endswith(b"\n"):
             break
@@ -284,14 +283,14 @@ def _parse_lines(file: BinaryIO, default_header: Json | None, path: Path) -> Rec
             if len(spans) > MAX_CALLS:
                 raise _line_error(path, n, f"it has more than {MAX_CALLS:,} calls")
         elif isinstance(line, HaltLine) and not (halt := line.halt):
-            resumed = True  # the run went on: its late calls count from now on
+            # the run went on: its late calls count from now on
             spans = {key: span._replace(late=False) for key, span in spans.items()}
         end += len(raw)
     header = default_header if header is None else header
     if header is None:
         raise _line_error(path, 1, "it is empty")
     return Recording(
-        header, CallIndex(file.fileno(), spans), halt, resumed, end, isinstance(line, AnswerLine)
+        header, CallIndex(file.fileno(), spans), halt, end, isinstance(line, AnswerLine)
     )
 
 

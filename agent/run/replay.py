@@ -31,6 +31,5 @@ def replay(topic: str, settings: Settings, data_model: type[BaseModel] | None = 
     settings = settings.model_copy(update={"replay": path})
     journal = Journal.replay(path)
     settings = restore_settings(topic, settings, journal.header)
-    rate_limiter = RateLimiter(no_rate_limits())
-    parts = make_parts(settings, journal, [], NO_SOURCES, rate_limiter)
+    parts = make_parts(settings, journal, [], NO_SOURCES, RateLimiter(no_rate_limits()))
     return Run(parts, requested_slots(settings), data_model)
