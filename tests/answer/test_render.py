@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from agent.answer import Answer, Error, SlotAnswer, messages, to_json
-from agent.answer.formats import to_html, to_markdown
+from agent.answer.formats import to_fragment, to_html, to_markdown
 from agent.answer.html import language_attributes
 from agent.answer.markdown_renderer import escape_markdown, format_link, format_table
 from agent.state import Alternative, Claim
@@ -311,3 +311,17 @@ def test_marks_stand_before_the_end_of_a_sentence() -> None:
     claim = Claim(text="Wow [1]!", citations=(1, 2), verdict="partial")
     markdown = to_markdown(Answer(topic="Why?", status="complete", claims=(claim,)))
     assert r"Wow \[1\] [1][2]\! *(partly confirmed)*" in markdown
+
+
+def test_a_fragment_has_its_hooks_and_ids_of_its_own(answer: Answer) -> None:
+    shown = Shown(to_fragment(answer.model_copy(update={"report": None}), "run-2-"))
+    ids = [attrs["id"] or "" for _, attrs in shown.elements if "id" in attrs]
+    assert len(ids) == len(set(ids)) and all(one.startswith("run-2-") for one in ids)
+    marks = [attrs for _, attrs in shown.elements if attrs.get("class") == "marker"]
+    assert {int(one["data-source"] or 0) for one in marks} <= {one.id for one in answer.citations}
+    quotes = {one.quote for one in answer.citations}
+    assert all((one["href"] or "")[1:] in ids and one["title"] in quotes for one in marks)
+    classes = [str(attrs.get("class")) for _, attrs in shown.elements]
+    assert classes.count("disagreement") == 1 and classes.count("side") == 2
+    assert {"sentence supported", "badge filled", "badge missing", "source"} <= set(classes)
+    assert not {"h1", "nav", "script", "style"} & set(shown.tags)
