@@ -70,7 +70,6 @@ class Outcome(NamedTuple):
     arm: str
     verdict: str
     reason: str
-    is_asked: bool
 
     @property
     def failed(self) -> bool:
@@ -162,7 +161,7 @@ def check(pair: Pair, arm: str) -> Outcome:
     """What the product says of a claim by the page that it cites."""
     judge = KnowingJudge(judge_of(pair, arm))
     said = check_page(pair.claim, Leaf("", pair.page), judge, uses_model=arm != "rules")
-    return Outcome(pair, arm, said.verdict, said.reason, bool(judge.said))
+    return Outcome(pair, arm, said.verdict, said.reason)
 
 
 def check_page(claim: str, leaf: Leaf, judge: KnowingJudge, *, uses_model: bool) -> CheckedClaim:

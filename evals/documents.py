@@ -95,14 +95,6 @@ def _tables(text: str) -> Iterator[list[list[str]]]:
                    for row in (lines[n - 1], *below)]  # fmt: skip
 
 
-def _name_cells(text: str) -> Iterator[str]:
-    """The lines of a Markdown, and those of its tables with the names of their columns."""
-    yield text
-    for head, *rows in _tables(text):
-        for row in rows:
-            yield " | ".join(f"{name}: {cell}" for name, cell in zip(head, row, strict=False))
-
-
 def _share_cells(truth: str, text: str) -> float | None:
     """The share of cells that stand on a line with the names of their row and their column."""
     lines = [f" {' '.join(_words(line))} " for line in text.split("\n")]

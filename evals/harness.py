@@ -27,7 +27,7 @@ from random import Random
 from statistics import mean
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from agent.run.evaluation.metrics import estimate_difference, estimate_mean
+from agent.run.evaluation.metrics import estimate_mean
 
 if TYPE_CHECKING:
     from agent.run import Run
@@ -287,10 +287,11 @@ def is_unseen(one: Any) -> bool:
 
 def compare(before: Sequence[float], now: Sequence[float]) -> str:
     """What changed, question by question; a difference whose interval holds 0 may be chance."""
-    found = estimate_difference(now, before)
-    won = sum(b > a for a, b in zip(before, now, strict=True))
-    lost = sum(b < a for a, b in zip(before, now, strict=True))
-    low, high = found.interval or (found.value or 0.0,) * 2
+    apart = [b - a for a, b in zip(before, now, strict=True)]
+    found = estimate_mean(apart)
+    won, lost = sum(one > 0 for one in apart), sum(one < 0 for one in apart)
+    ends = found.interval if len(set(apart)) > 1 else None
+    low, high = ends or (found.value or 0.0,) * 2
     told = f"{mean(before):.1%} to {mean(now):.1%} (+{won}/-{lost})"
     return f"{told}, difference {found.value or 0.0:+.1%} ({low:+.1%} to {high:+.1%})"
 

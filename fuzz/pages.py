@@ -61,7 +61,5 @@ pdf = Target(_read_pdf, REFUSALS, LONGEST)
 feed = Target(lambda data: _read_page(data, "application/xml"), REFUSALS, LONGEST)
 charset = Target(_read_declared, longest=LONGEST)
 markdown = Target(lambda data: read_body(data, suffix=".md"), REFUSALS, LONGEST)
-plain = Target(
-    lambda data: (read_body(data, suffix=".txt"), _read_page(data, "text/plain")), REFUSALS, LONGEST
-)
+plain = Target(_read_plain, REFUSALS, LONGEST)
 robots = Target(_read_robots, (ReadFailed,), longest=LONGEST)

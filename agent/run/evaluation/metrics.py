@@ -113,18 +113,6 @@ def estimate_mean(values: Sequence[float]) -> MetricValue:
     return estimate_ratio([(value, 1.0) for value in values])
 
 
-def estimate_difference(ours: Sequence[float], theirs: Sequence[float]) -> MetricValue:
-    """Estimate the mean of paired differences, one per question, with its bootstrap interval.
-
-    Where all pairs differ by the same amount there is no spread to resample, and no interval.
-    """
-    pairs = [(a - b, 1.0) for a, b in zip(ours, theirs, strict=True)]
-    if not pairs:
-        return NOT_MEASURED
-    interval = _bootstrap_interval(pairs) if len(set(pairs)) > 1 else None
-    return MetricValue(value=round(_ratio_of_sums(pairs), 4), interval=interval)
-
-
 def _ratio_of_sums(pairs: Sequence[Pair]) -> float:
     return sum(numerator for numerator, _ in pairs) / sum(denominator for _, denominator in pairs)
 

@@ -7,9 +7,7 @@ from math import comb
 import pytest
 
 from agent.run.evaluation.metrics import (
-    MetricValue,
     contains_gold,
-    estimate_difference,
     estimate_mean,
     estimate_ratio,
     is_right,
@@ -58,20 +56,8 @@ def test_none_or_all_of_n_is_no_certainty_and_what_is_alike_has_no_interval() ->
     assert estimate_ratio([(0, 0)]).value is None and estimate_ratio([]).interval is None
     assert estimate_mean([0.4]).interval is estimate_mean([0.4] * 9).interval is None
     assert estimate_ratio([(1, 3), (2, 6)]).interval is None
-    assert estimate_difference([1.0] * 5, [0.0] * 5) == MetricValue(value=1.0, interval=None)
     of_twenty = (0.8316, 1.0)  # Clopper and Pearson: 0.025 ** (1/20)
     assert estimate_mean([1.0] * 20).interval == of_twenty
     assert estimate_mean([0.0] * 20).interval == (0.0, 0.1684)
     of_two = (0.1581, 1.0)  # questions, not of five claims
     assert estimate_ratio([(2, 2), (3, 3)]).interval == of_two
-
-
-def test_paired_differences_see_what_unpaired_ones_do_not() -> None:
-    theirs = [float(n % 2) for n in range(60)]
-    ours = [1.0 if n < 12 else value for n, value in enumerate(theirs)]  # six more are right
-    apart = estimate_difference(ours, theirs)
-    assert apart.value == 0.1 and apart.interval and apart.interval[0] > 0
-    mine, other = estimate_mean(ours).interval, estimate_mean(theirs).interval
-    assert mine and other and mine[0] < other[1]  # the two intervals overlap
-    assert estimate_difference(ours, ours).interval is None
-    assert estimate_difference([], []).value is None
