@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -35,3 +36,18 @@ def test_no_promise_is_broken_by_a_false_sentence(tmp_path: Path) -> None:
     rows = run("-m", "evals.swaps", "--data", str(tmp_path), "--sample", "40").splitlines()
     last = next(row for row in rows if row.startswith("| all |"))
     assert last.endswith("| 0 |"), last
+
+
+@pytest.mark.parametrize(
+    ("folder", "others"),
+    [
+        ("tests", "evals|benchmarks|fuzz"),
+        ("evals", "tests|benchmarks|fuzz"),
+        ("benchmarks", "tests|fuzz"),
+        ("fuzz", "tests|evals|benchmarks"),
+    ],
+)
+def test_tests_and_evaluations_import_nothing_of_each_other(folder: str, others: str) -> None:
+    imports = re.compile(rf"^\s*(?:from|import) (?:{others})\b", re.M)
+    files = (ROOT / folder).rglob("*.py")
+    assert not [file for file in files if imports.search(file.read_text("utf-8"))]
