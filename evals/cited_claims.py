@@ -207,7 +207,7 @@ EVALUATION = Evaluation(
     score=lambda one: one.right if one.arm == "rules" else None,
     tables=(
         Table(
-            {"claims": "pair.kind", "set": "pair.name", "half": "pair.half"},
+            {"claims": "pair.kind", "half": "pair.half"},
             {
                 "n": lambda outcomes: str(len(outcomes) // len(ARMS)),
                 **{f"refuted: {arm}": _said(arm, *FAILING) for arm in ARMS},

@@ -133,7 +133,7 @@ EVALUATION = Evaluation(
     score=lambda one: not one.broken,
     tables=(
         Table(
-            {"sentence": lambda one: f"{'true' if one.pair.true else 'false'}: {one.pair.kind}"},
+            {"sentence": lambda one: "true" if one.pair.true else "false"},
             {
                 "n": lambda outcomes: str(len(outcomes) // len(ARMS)),
                 "no judge": _with("none"),
