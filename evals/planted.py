@@ -16,7 +16,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from agent.answer.status import DISAGREEMENT
+from agent.answer.messages import DISAGREE
 from agent.evidence import split_sentences
 from evals.harness import Bench, Evaluation, Table, count, main, size, write_rows
 from evals.questions import contains_answer, load_passages, load_questions
@@ -112,7 +112,7 @@ def measure(case: Case, bench: Bench) -> Iterator[Outcome]:
         sum("/planted" in s.page.url for s in sources),
         is_first,
         slot.status == "filled" and not contains_answer(answer.answer, [case.right]),
-        both and any(warning.startswith(DISAGREEMENT) for warning in answer.warnings),
+        both and any(warning.startswith(DISAGREE) for warning in answer.warnings),
     )
 
 

@@ -35,7 +35,6 @@ VERDICTS: dict[CheckVerdict, VerdictWords] = {
     "unchecked": VerdictWords("○", "not judged"),
     "supported": VerdictWords("✓", "confirmed"),
 }
-ORDER = tuple(VERDICTS)
 MARKS: dict[MarkForm, str] = {
     "links": "links",
     "brackets": "numbers in brackets",

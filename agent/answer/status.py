@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 
+from agent.answer.messages import DISAGREE
 from agent.answer.report import all_claims
 from agent.answer.schema import Citation
 from agent.errors import AgentError
@@ -24,7 +25,6 @@ from agent.state import (
 
 Status = Literal["complete", "partial", "insufficient", "error"]
 
-DISAGREEMENT = "The sources disagree"
 MOST_NAMED = 5  # slots or pages in one sentence
 #: Outcomes of a try at a search provider after which nothing stands in for it: it answered, or it
 #: was never to be asked.
@@ -59,11 +59,11 @@ def find_shortfalls(research: Research, findings: Mapping[str, Finding]) -> Iter
         yield f"Without an answer: {list_names(unanswered)}"
     opposed = [f for f in findings.values() if f.status == "conflict" or _is_denied(f, claims)]
     if opposed:
-        yield f"{DISAGREEMENT} about: {list_names([one.slot for one in opposed])}."
+        yield f"{DISAGREE} about: {list_names([one.slot for one in opposed])}."
     elif research.answer and research.answer.report and research.answer.report.conflicts:
-        yield f"{DISAGREEMENT} about what the report says in its section of conflicts."
+        yield f"{DISAGREE} about what the report says in its section of conflicts."
     if disputed := [f.slot for f in findings.values() if is_disputed(f)]:
-        yield f"{DISAGREEMENT} about: {list_names(disputed)}. The value that weighs most is given."
+        yield f"{DISAGREE} about: {list_names(disputed)}. The value that weighs most is given."
     drafts = research.events_of(Answered)
     if research.answer and research.answer.claims and drafts and not drafts[-1].quotes:
         yield "No sentence of the draft had a quote that stands: the answer quotes the sources."
