@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 from agent.answer.report import all_claims
 from agent.outside import Task
+from agent.settings import Effort
 from agent.state import Composed
 from evals.harness import (
     Bench,
@@ -242,7 +243,7 @@ def measure(topic: Topic, bench: Bench) -> Iterator[Told]:
     yield sections
     if topic.rivals:
         return
-    wide = {"evidence_tokens": min(sections.tokens, 32_000)}
+    wide = {"effort": Effort(evidence_tokens=min(sections.tokens, 32_000))}
     yield _run("one section", topic, bench, has_sections=False, **made, **wide)
 
 

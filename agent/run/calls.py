@@ -162,7 +162,7 @@ def _make_budget(settings: Settings, journal: Journal, orders: Orders) -> Budget
         tokens=settings.max_tokens,
         calls=settings.max_calls,
     )
-    evidence = settings.report_tokens if settings.report else settings.evidence_tokens
+    evidence = settings.effort.report_tokens if settings.report else settings.effort.evidence_tokens
     reserved = estimate_cost(orders["write"], evidence + PROMPT_FRAME_TOKENS)
     return Budget(
         caps, lambda: sum_usage(journal.calls), lambda: journal.recalled_outside_count, reserved

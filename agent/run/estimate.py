@@ -89,11 +89,11 @@ class Workloads(NamedTuple):
 
 
 def _slots_workloads(settings: Settings, _: Sequence[Slot]) -> Workloads:
-    rounds, tokens = settings.max_rounds, settings.evidence_tokens
+    rounds, tokens = settings.max_rounds, settings.effort.evidence_tokens
     searches = MAX_QUERIES + MAX_NEW_QUERIES * (rounds - 1)
     fewest, most_checks = _count_verify_asks(settings)
     asks = rounds + 2 + most_checks
-    limit = settings.pages_per_query
+    limit = settings.effort.pages_per_query
     pages = most_pages(1, MAX_QUERIES, limit)
     pages += (rounds - 1) * most_pages(2, MAX_NEW_QUERIES, limit)
     shown = min(tokens, SHOWN_OF_PAGE * limit * 4)
@@ -103,13 +103,15 @@ def _slots_workloads(settings: Settings, _: Sequence[Slot]) -> Workloads:
 
 
 def _loop_workloads(settings: Settings, slots: Sequence[Slot]) -> Workloads:
-    steps, tokens = settings.max_steps, settings.evidence_tokens
-    double_checks = int(settings.double_check)
+    steps, tokens = settings.max_steps, settings.effort.evidence_tokens
+    double_checks = int(settings.effort.double_check)
     asks = steps + 1 + double_checks + bool(slots)
     fewest, most_checks = _count_verify_asks(settings)
     asks += most_checks
-    most = Workload(asks, steps, steps * MAX_STEP_QUERIES, steps * settings.pages_per_step, tokens)
-    taken, pages = min(steps, 3), 2 * settings.pages_per_step
+    most = Workload(
+        asks, steps, steps * MAX_STEP_QUERIES, steps * settings.effort.pages_per_step, tokens
+    )
+    taken, pages = min(steps, 3), 2 * settings.effort.pages_per_step
     shown = min(tokens, SHOWN_OF_PAGE * pages)
     likely = Workload(taken + double_checks + fewest, taken, 2 * taken, pages, shown)
     return Workloads(Workload(2 + double_checks + fewest, 1, 1, 1, tokens), likely, most)
@@ -139,7 +141,7 @@ def _tools_workloads(settings: Settings, slots: Sequence[Slot]) -> tuple[Workloa
     """
     turns, rounds = settings.max_iterations, settings.max_rounds
     tool_tokens = turns // rounds * CALLS_PER_TURN * PAGE_TOKENS  # at the end of a round
-    tokens = settings.evidence_tokens + tool_tokens // 2
+    tokens = settings.effort.evidence_tokens + tool_tokens // 2
     fewest, most_checks = _count_verify_asks(settings)
     asks = turns + rounds * MAX_IDLE_TURNS + rounds + 3 + bool(slots) + 2 * most_checks
     least = Workload(4 + fewest, 1, 1, 1, tokens)
@@ -157,9 +159,9 @@ def _likely_with_tools(sections: Sequence[PlannedSection], settings: Settings) -
 def _sections_workloads(sections: Sequence[PlannedSection], settings: Settings) -> Workloads:
     """Sections are read for, and written, side by side; at best in one round each."""
     count, waiting = len(sections), sum(bool(one.after) for one in sections)
-    rounds, tokens = settings.max_rounds, settings.evidence_tokens
+    rounds, tokens = settings.max_rounds, settings.effort.evidence_tokens
     searches = sum(max(1, len(one.searches)) for one in sections)
-    pages = min(settings.max_sources, searches)
+    pages = min(settings.effort.max_sources, searches)
     checks = [_count_verify_asks(settings)[0], 0]
     if checks[0]:
         checks[1] = ceil(settings.report_words / SHORT_SENTENCE / settings.claims_per_call) + 2
@@ -171,7 +173,7 @@ def _sections_workloads(sections: Sequence[PlannedSection], settings: Settings) 
         (rounds + 1) * count + waiting + 2 + checks[1],
         rounds * deep,
         searches + MAX_NEW_QUERIES * count * (rounds - 1),
-        settings.max_sources,
+        settings.effort.max_sources,
         tokens,
         (rounds + 1) * deep + 3 + min(checks[1], 4),
     )
@@ -187,8 +189,8 @@ def _likely_sections(
     """
     count, facts = len(sections), sum(len(one.slots) for one in sections)
     again = AGAIN if settings.max_rounds > 1 else 1.0
-    pages = min(settings.max_sources, searches * 3 // 2)
-    shown = min(settings.evidence_tokens, SHOWN_OF_PAGE * pages // count)
+    pages = min(settings.effort.max_sources, searches * 3 // 2)
+    shown = min(settings.effort.evidence_tokens, SHOWN_OF_PAGE * pages // count)
     judged = (facts + 5) * bool(_count_verify_asks(settings)[0])
     checks = ceil(judged / settings.claims_per_call)
     reads = ceil(again * count)
@@ -221,7 +223,7 @@ def _check_workloads(settings: Settings, _: Sequence[Slot]) -> Workloads:
     pages = sum(bool(one.url) for one in report.sources) if report else 0
     searches = min(others, MOST_SEARCHED) if settings.search_uncited else 0
     asks = ceil((cited + searches) / settings.claims_per_call) if settings.verify == "model" else 0
-    tokens = settings.report_tokens
+    tokens = settings.effort.report_tokens
     most = Workload(asks, 1, searches, pages + searches * PAGES_EACH, tokens)
     likely = Workload(ceil(asks / 2), 1, searches, pages, tokens // 2)
     return Workloads(Workload(0, 1, searches, pages, tokens), likely, most)

@@ -61,6 +61,18 @@ class StrategySchema:
         return {"type": "string", "enum": list(strategy_names())}
 
 
+class Effort(Frozen):
+    """How much a run reads and shows a model; a depth sets it as a whole."""
+
+    pages_per_query: int = Field(default=3, ge=1, le=10)
+    pages_per_step: int = Field(default=9, ge=1, le=30)  # for all queries of a step of `loop`
+    evidence_tokens: int = Field(default=3000, ge=200)  # what a prompt shows of the pages
+    report_tokens: int = Field(default=8000, ge=200)  # the same where a report is checked
+    max_sections: int = Field(default=6, ge=1, le=20)  # that a model plans for a report
+    max_sources: int = Field(default=30, ge=1, le=200)  # pages that the sections of a report read
+    double_check: bool = False  # `loop` looks at its answer once more before it returns it
+
+
 class Settings(Frozen):
     """What a run may use and how far it may go. Times are in seconds, sizes in bytes."""
 
@@ -126,19 +138,13 @@ class Settings(Frozen):
     clarified: tuple[str, ...] = ()  # what the user answered to questions about the plan
     report: CitedReport | None = None  # somebody's report: it is checked, and nothing researched
     search_uncited: bool = False  # a check searches for sentences that cite nothing
+    effort: Effort = Effort()
     max_rounds: int = Field(default=2, ge=1, le=10)  # of `slots` and `report`
     max_words: int = Field(default=80, ge=10, le=10_000)
     report_words: int = Field(default=1200, ge=10, le=10_000)  # of a report; `max_words` if given
-    max_sources: int = Field(default=30, ge=1, le=200)  # pages that the sections of a report read
-    max_sections: int = Field(default=6, ge=1, le=20)  # that a model plans for a report
     max_citations: int | None = Field(default=None, ge=1, le=20)  # of a sentence of a report
     reader: str = Field(default="", max_length=300)  # for whom a report is, and in what tone
     max_steps: int = Field(default=5, ge=1, le=20)  # decisions of strategy `loop`
-    pages_per_query: int = Field(default=3, ge=1, le=10)
-    pages_per_step: int = Field(default=9, ge=1, le=30)  # for all queries of a step of `loop`
-    double_check: bool = False  # `loop` looks at its answer once more before it returns it
-    evidence_tokens: int = Field(default=3000, ge=200)  # what a prompt shows of the pages
-    report_tokens: int = Field(default=8000, ge=200)  # the same where a report is checked
     max_iterations: int = Field(default=10, ge=2, le=100)  # turns of a report, all rounds
     credibility: Literal["host", "source-design"] = "host"  # by what a report blocks pages
     #: A report reads pages above it. None: 0.2 of a host's standing, 0.5 of the source design's.
@@ -191,11 +197,6 @@ class Settings(Frozen):
 
     trust_env: bool = False  # `.env` may set what `RISKS` names, beside a key of the user too
 
-    @field_validator("page_browser", mode="before")
-    @classmethod
-    def _take_off_for_never(cls, value: Any) -> Any:
-        return "never" if value == "off" else value
-
     @field_validator("openai_servers")
     @classmethod
     def _check_servers(cls, servers: tuple[str, ...]) -> tuple[str, ...]:
@@ -220,7 +221,7 @@ class Settings(Frozen):
     @property
     def most_sections(self) -> int:
         """How many sections a model plans: so few that each has room to say something."""
-        return max(1, min(self.max_sections, self.report_words // LEAST_OF_SECTION))
+        return max(1, min(self.effort.max_sections, self.report_words // LEAST_OF_SECTION))
 
     @property
     def named_models(self) -> tuple[str, ...]:
@@ -291,19 +292,22 @@ class Settings(Frozen):
 
 #: What `quick` and `deep` set, for every strategy. `normal` is the defaults above.
 #: The 600 seconds of `deep` are the time limit of a question in docs/evaluation.md.
-_DEPTH_VALUES: dict[str, tuple[Any, Any]] = {
-    "max_rounds": (1, 4),
-    "max_steps": (3, 8),
+_EFFORTS: dict[str, tuple[Any, Any]] = {
     "pages_per_query": (2, 5),
     "pages_per_step": (5, 18),
     "evidence_tokens": (2000, 8000),
-    "max_iterations": (3, 20),
     "report_tokens": (3000, 16_000),
     "max_sections": (3, 10),
-    "report_words": (500, 6000),
     "max_sources": (12, 60),
+    "double_check": (False, True),
+}
+_DEPTH_VALUES: dict[str, tuple[Any, ...]] = {
+    "effort": tuple(Effort(**{k: row[n] for k, row in _EFFORTS.items()}) for n in (0, 1)),
+    "max_rounds": (1, 4),
+    "max_steps": (3, 8),
+    "max_iterations": (3, 20),
+    "report_words": (500, 6000),
     "max_words": (60, 160),
-    "double_check": (None, True),
     "max_tokens": (25_000, 400_000),
     "max_seconds": (60.0, 600.0),
 }
@@ -314,10 +318,10 @@ DEPTHS: dict[str, dict[str, Any]] = {
 
 #: Fields that shape prompts and answer. A journal's header records them, so that a replay has them.
 SHAPING_FIELDS = frozenset(
-    "strategy depth slots slots_schema max_rounds max_steps max_words pages_per_query "
-    "pages_per_step evidence_tokens double_check report_tokens max_iterations "
+    "strategy depth effort slots slots_schema max_rounds max_steps max_words "
+    "max_iterations "
     "credibility min_credibility lang verify verify_batch on_unsupported report "
-    "search_uncited archive plan clarified max_sections max_sources report_words "
+    "search_uncited archive plan clarified report_words "
     "max_citations reader".split()
 )
 

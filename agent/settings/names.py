@@ -11,11 +11,11 @@ OWN_PREFIX = "RESEARCH_AGENT_"
 #: Fields that a caller alone sets. Each other one has a variable.
 CALLER_FIELDS = frozenset(
     "since allow_domains block_domains mcp corpus strategy depth offline slots "
-    "slots_schema report plan clarified max_sections max_sources report_words "
+    "slots_schema report plan clarified report_words "
     "max_citations reader search_uncited "
-    "max_rounds max_words max_steps pages_per_query pages_per_step evidence_tokens patience lang "
+    "max_rounds max_words max_steps patience lang "
     "verify on_unsupported follow earlier resume replay retry_failed request_id cache "
-    "trust_env base_urls keys".split()
+    "trust_env effort base_urls keys".split()
 )
 #: Fields whose variables have no prefix, since other programs and people know them.
 _PLAIN_FIELDS = frozenset(
@@ -62,23 +62,20 @@ USER_FIELDS = {"mcp_servers"}
 #: Every variable that counts, and what it sets. Names for the same thing count as one.
 KNOWN_VARIABLES = {**ENVIRONMENT, **LIBRARY_VARIABLES, **SHELL_VARIABLES}
 
-#: What was a setting and is none any more.
-_CONSTANTS = (
-    "API_DOCUMENTS_MAX_BYTES API_DOCUMENTS_TTL API_LINGER BROWSE_WITH_MODEL RUNS_SEARCH_BYTES"
-)
 #: Variables of earlier versions, without a prefix -> what replaces them; "": nothing does.
 REMOVED = {
     "GOOGLE_API_KEY": "GEMINI_API_KEY",
     **{f"LLM_{kind.upper()}": f"{OWN_PREFIX}LLM={kind}=MODEL" for kind in TASK_KINDS},
     "CACHE_URL": "CACHE_DIR",
-    **dict.fromkeys(_CONSTANTS.split(), ""),
+    "DOUBLE_CHECK": "--depth deep",
+    "REPORT_TOKENS": "--depth deep",
+    **dict.fromkeys("API_DOCUMENTS_MAX_BYTES API_DOCUMENTS_TTL API_LINGER".split(), ""),
+    **dict.fromkeys("BROWSE_WITH_MODEL RUNS_SEARCH_BYTES SEARCH_PAGE_TEXT".split(), ""),
     "GOOGLE_MAX_QUERIES": f"{OWN_PREFIX}MAX_USD",
-    "RUN_WEBHOOK": "the command watch with --notify",
-    "SMTP_URL": "the command watch with --notify",
-    "EMAIL_FROM": "the command watch with --notify",
-    "JINA_READER": f"{OWN_PREFIX}ARCHIVE",
-    "JINA_READER_BASE_URL": f"{OWN_PREFIX}ARCHIVE",
-    "JINA_API_KEY": f"{OWN_PREFIX}ARCHIVE",
+    **dict.fromkeys(("RUN_WEBHOOK", "SMTP_URL", "EMAIL_FROM"), "the command watch with --notify"),
+    **dict.fromkeys(
+        ("JINA_READER", "JINA_READER_BASE_URL", "JINA_API_KEY"), f"{OWN_PREFIX}ARCHIVE"
+    ),
 }
 
 

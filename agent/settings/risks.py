@@ -39,7 +39,7 @@ RISKS |= {"base_urls.archive": "gets the addresses of pages, and stands in for t
 #: Those of `RISKS` that matter offline: nothing else is used then.
 OFFLINE_RISKS = {"runs_dir", "cache_dir", "prices_file", "api_hosts"}
 #: The variables with keys that a run sends.
-_SENT_KEYS = {*MODEL_KEY_VARIABLES.values(), *KEY_VARIABLES.values(), "SERPER_KEY_ID"}
+_SENT_KEYS = {*MODEL_KEY_VARIABLES, *KEY_VARIABLES.values(), "SERPER_KEY_ID"}
 _SENT_KEYS |= {"OPENAI_SERVER_KEYS", "GOOGLE_GENAI_USE_VERTEXAI"}
 
 

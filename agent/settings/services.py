@@ -37,11 +37,7 @@ KEY_VARIABLES = {
     "github": "GITHUB_TOKEN",
     "wolfram": "WOLFRAM_APP_ID",
 }
-MODEL_KEY_VARIABLES = {
-    "gemini": "GEMINI_API_KEY",
-    "openai": "OPENAI_API_KEY",
-    "anthropic": "ANTHROPIC_API_KEY",
-}
+MODEL_KEY_VARIABLES = ("GEMINI_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY")
 
 
 def url_variable(service: str) -> str:

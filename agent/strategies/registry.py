@@ -45,11 +45,11 @@ def build_strategy(outside: Outside, settings: Settings) -> Strategy:
 
 
 def _build_slots(outside: Outside, settings: Settings) -> Strategy:
-    ask, tokens, lang = outside.ask, settings.evidence_tokens, settings.lang
+    ask, tokens, lang = outside.ask, settings.effort.evidence_tokens, settings.lang
     drafted = settings.max_words if settings.max_words <= MOST_DRAFTED else None
     return SlotsStrategy(
         GenerateQueries(ask, lang),
-        WebSearchTool(outside.search, outside.read, settings.pages_per_query),
+        WebSearchTool(outside.search, outside.read, settings.effort.pages_per_query),
         Reflect(ask, outside.fallback, tokens, lang, max_words=drafted),
         Synthesize(ask, outside.fallback, tokens, settings.max_words, lang),
         _build_verify(outside, settings),
@@ -64,7 +64,7 @@ def _build_loop(outside: Outside, settings: Settings) -> Strategy:
     from agent.strategies.loop.decide import Decide
     from agent.strategies.loop.strategy import LoopStrategy
 
-    ask, tokens, lang = outside.ask, settings.evidence_tokens, settings.lang
+    ask, tokens, lang = outside.ask, settings.effort.evidence_tokens, settings.lang
     return LoopStrategy(
         Decide(ask, outside.fallback, settings),
         WebSearchTool(outside.search, outside.read, pages_per_query=0),
@@ -89,7 +89,7 @@ def _build_report(outside: Outside, settings: Settings) -> Strategy:
     ask, fallback = outside.ask, outside.fallback
     blocking = Blocking(settings.credibility, settings.min_credibility)
     use_tools = UseTools(outside.search, outside.read, blocking)
-    reflect = Reflect(ask, fallback, settings.evidence_tokens, settings.lang)
+    reflect = Reflect(ask, fallback, settings.effort.evidence_tokens, settings.lang)
     return ReportStrategy(
         PlanReport(ask, settings),
         ResearchSections(use_tools, Gather(ask, use_tools, settings), reflect, settings),
@@ -125,7 +125,7 @@ def _build_check(outside: Outside, settings: Settings, report: CitedReport) -> S
 def _build_verify(outside: Outside, settings: Settings) -> Verify:
     return Verify(
         outside.ask,
-        settings.evidence_tokens,
+        settings.effort.evidence_tokens,
         settings.lang,
         mode=settings.verify,
         batch=settings.claims_per_call,

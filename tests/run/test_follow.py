@@ -21,7 +21,7 @@ from agent.run.audit import audit_answer
 from agent.run.estimate import estimate
 from agent.search.options import SearchOptions
 from agent.search.parent_pages import ParentPages
-from agent.settings import Settings, parse_settings
+from agent.settings import Effort, Settings, parse_settings
 from agent.state import EarlierAnswer
 from agent.state.values import hash_text
 from tests.support.follower import (
@@ -189,7 +189,7 @@ def test_at_most_five_pages_are_copied_the_best_ones(world: Services, settings: 
     names = [f"page{n}" for n in range(12)]
     world.pages |= {name: f"{name}: Velmora Works made pumps in hall {name}." for name in names}
     world.default_hits = ["firm", *names]
-    ask(settings, PARENT, "parent", pages_per_query=10)
+    ask(settings, PARENT, "parent", effort=Effort(pages_per_query=10))
     answer = ask(settings, FOLLOW_UP, "child", "parent")
     lines = [line for line in read_journal_calls(path_of(answer)) if line["call"] == "read"]
     assert len(lines) == 5 and all(line["request"]["run"] == "parent" for line in lines)

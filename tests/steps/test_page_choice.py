@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent.evidence import anchor_quote
-from agent.settings import Settings
+from agent.settings import Effort, Settings
 from agent.state import (
     Event,
     Finding,
@@ -204,7 +204,9 @@ def world(services: Services) -> Services:
 def test_the_second_round_reads_on_and_never_a_page_that_it_does_not_use(
     world: Services, settings: Settings
 ) -> None:
-    run, answer = run_to_end(TOPIC, settings.model_copy(update={"pages_per_query": 3}))
+    run, answer = run_to_end(
+        TOPIC, settings.model_copy(update={"effort": Effort(pages_per_query=3)})
+    )
     titles = [source.page.title for source in run.research.sources]
     assert titles == ["a", "b", "c", "d", "e", "f", "founder"]
     assert sorted(world.page_requests) == sorted(titles)

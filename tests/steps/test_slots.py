@@ -165,7 +165,7 @@ def test_timeout(world: Services, settings: Settings) -> None:
     world.think = Thinker([WON], ["2022 final score", "hangs", "other words"])
     world.hits = lambda query: HANGS if query == "hangs" else ["final", "messi", "other"]
     world.pages["other"] = HANGS
-    run, answer = ended(settings.model_copy(update={"patience": 0.3, "pages_per_query": 3}))
+    run, answer = ended(settings.model_copy(update={"patience": 0.3}))
     assert answer.status == "complete"
     assert any("hangs" in warning for warning in answer.warnings)
     failed = {(e.subject, e.outcome) for e in run.research.events if e.type == "failed"}
@@ -427,7 +427,8 @@ def test_refused_key_is_an_error_that_says_what_to_do(
     service: str, world: Services, settings: Settings
 ) -> None:
     """The key itself is not told, and a refused one is not tried on the next model."""
-    wrong = {f"{service}_api_key": type(settings.gemini_api_key)("sk-wrong")}
+    key = type(settings.gemini_api_key)("sk-wrong")
+    wrong = {"gemini_api_key": key} if service == "gemini" else {"keys": {service: key}}
     _, answer = ended(settings.model_copy(update=wrong))
     assert answer.status == "error" and answer.error and len(world.model_requests) == 1
     assert f"{service.upper()}_API_KEY" in answer.error.remedy

@@ -9,7 +9,7 @@ import pytest
 from agent.errors import UsageError
 from agent.run import research
 from agent.run.estimate import estimate
-from agent.settings import DEPTHS, Settings, parse_settings
+from agent.settings import DEPTHS, Effort, Settings, parse_settings
 from agent.state import Started
 from agent.strategies.choice import strategy_for_topic
 from tests.support.worlds import read_journal_lines
@@ -90,19 +90,19 @@ def test_auto_says_what_it_chose_and_why(tmp_path: Path) -> None:
 
 def test_a_depth_sets_what_is_not_given() -> None:
     quick, normal, deep = (Settings(depth=d) for d in ("quick", "normal", "deep"))
-    sizes = "max_steps max_words pages_per_query pages_per_step report_tokens evidence_tokens"
-    for name in ("max_rounds", "max_iterations", *sizes.split()):
+    for name in ("max_rounds", "max_iterations", "max_steps", "max_words"):
         assert getattr(quick, name) < getattr(normal, name) < getattr(deep, name)
+    for name in ("pages_per_query", "pages_per_step", "report_tokens", "evidence_tokens"):
+        sizes = [getattr(one.effort, name) for one in (quick, normal, deep)]
+        assert sizes == sorted(set(sizes)) and len(sizes) == 3
     assert normal == Settings() and normal.max_seconds is None
     assert quick.max_tokens and deep.max_tokens and quick.max_tokens < deep.max_tokens
     assert deep.max_seconds == 600
 
 
 def test_what_is_given_wins_over_the_depth() -> None:
-    asked = parse_settings(
-        {"RESEARCH_AGENT_DOUBLE_CHECK": "0"}, depth="deep", max_rounds=1, max_usd=0.5
-    )
-    assert (asked.max_rounds, asked.double_check, asked.max_usd) == (1, False, 0.5)
+    asked = parse_settings({}, depth="deep", max_rounds=1, max_usd=0.5)
+    assert (asked.max_rounds, asked.effort.double_check, asked.max_usd) == (1, True, 0.5)
     assert asked.max_steps == DEPTHS["deep"]["max_steps"]
     with pytest.raises(UsageError, match="--depth"):
         parse_settings({}, depth="bottomless")
@@ -116,8 +116,11 @@ def test_a_resumed_run_is_as_deep_as_it_was_begun(tmp_path: Path) -> None:
     first = research(topic, begun)
     first.answer()
     header = read_journal_lines(tmp_path / "deep.jsonl")[0]["settings"]
-    assert (header["depth"], header["max_steps"], header["evidence_tokens"]) == ("deep", 8, 8000)
-    again = research(topic, begun.model_copy(update={"depth": "quick", "evidence_tokens": 2000}))
+    assert (header["depth"], header["max_steps"]) == ("deep", 8)
+    assert header["effort"]["evidence_tokens"] == 8000
+    again = research(
+        topic, begun.model_copy(update={"depth": "quick", "effort": Effort(evidence_tokens=2000)})
+    )
     again.answer()
     assert [e.type for e in again.research.events] == [e.type for e in first.research.events]
 

@@ -11,7 +11,7 @@ import pytest
 
 from agent.answer import Answer, to_json
 from agent.run import Run
-from agent.settings import Settings
+from agent.settings import Effort, Settings
 from agent.state import Asked as AskedEvent
 from agent.state import Decided, Failed, Started
 from tests.support.services import ModelRequest, Raw, Reply, Services, judge_by_names, source_ids
@@ -136,7 +136,7 @@ def test_the_best_pages_of_each_query_are_read_first(world: Services, loop: Sett
     world.hits = names
     world.pages = {name: f"{name} has words." for hits in names.values() for name in hits}
     world.think = script(search("a", "b", "c", "d"), answer("x"))
-    run, _ = ended(loop.model_copy(update={"pages_per_step": 4}))
+    run, _ = ended(loop.model_copy(update={"effort": Effort(pages_per_step=4)}))
     assert sorted(world.search_queries) == ["a", "b", "c"]  # three queries at most
     read = [source.page.url for source in run.research.sources]
     assert read == [world.url(name) for name in ("a0", "b0", "c0", "a1")]
@@ -332,7 +332,7 @@ def test_a_cap_leaves_the_last_answer_to_the_model(world: Services, loop: Settin
 )
 def test_a_second_look(second: Reply, expected: str, world: Services, loop: Settings) -> None:
     world.think = script(FOUNDER, BORN, UPPSALA, second)
-    _, given = ended(loop.model_copy(update={"double_check": True}))
+    _, given = ended(loop.model_copy(update={"effort": Effort(double_check=True)}))
     assert given.answer == expected and given.status == "complete"
     assert "Proposed answer: Uppsala [3]." in world.model_requests[3].prompt
 
@@ -340,7 +340,7 @@ def test_a_second_look(second: Reply, expected: str, world: Services, loop: Sett
 def test_a_second_look_may_search_once_more(world: Services, loop: Settings) -> None:
     first = answer("Ada [1].", (1, "founded by Ada Lindqvist"))
     world.think = script(FOUNDER, first, BORN, UPPSALA)
-    _, given = ended(loop.model_copy(update={"double_check": True}))
+    _, given = ended(loop.model_copy(update={"effort": Effort(double_check=True)}))
     assert world.search_queries[-1] == "Ada Lindqvist born" and given.answer == "Uppsala [1]."
     assert len(world.model_requests) == 5  # and is not looked at a third time
 

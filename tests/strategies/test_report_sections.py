@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agent.run.estimate import estimate
-from agent.settings import Settings
+from agent.settings import Effort, Settings
 from agent.state import Doubted, Plan, Planned, Queried, Reflected, Searched
 from tests.support.analyst import Analyst
 from tests.support.report_runs import report_of, report_settings, run_checked_report
@@ -191,7 +191,9 @@ def test_what_two_sections_say_otherwise_is_a_dispute(world: Services, settings:
 
 @pytest.mark.slow
 def test_caps_of_sources_turns_and_calls(world: Services, settings: Settings) -> None:
-    few, _ = run_checked_report(TOPIC, settings.model_copy(update={"max_sources": 1}))
+    few, _ = run_checked_report(
+        TOPIC, settings.model_copy(update={"effort": Effort(max_sources=1)})
+    )
     assert len(few.research.sources) == 1
     _, cut = run_checked_report(TOPIC, settings.model_copy(update={"max_iterations": 2}))
     assert cut.status == "partial" and any("max iterations reached" in w for w in cut.warnings)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agent.answer import Answer
-from agent.settings import Settings
+from agent.settings import Effort, Settings
 from agent.state import Claim
 from tests.support.analyst import Analyst
 from tests.support.report_runs import report_settings, run_checked_report
@@ -68,7 +68,9 @@ def compare(services: Services, tmp_path: Path, *names: str, **changes: Any) -> 
 def test_questions_of_the_same_things_are_one_table_with_a_source_in_each_cell(
     services: Services, tmp_path: Path
 ) -> None:
-    answer = compare(services, tmp_path, "Networks", "The same again", pages_per_query=4)
+    answer = compare(
+        services, tmp_path, "Networks", "The same again", effort=Effort(pages_per_query=4)
+    )
     assert answer.report
     first, second = answer.report.sections
     at = {one.quote: one.id for one in answer.citations}
@@ -99,7 +101,7 @@ def rows_and_sentences(answer: Answer) -> list[Claim]:
 def test_what_is_disputed_is_told_once_and_the_summary_says_where(
     services: Services, tmp_path: Path
 ) -> None:
-    answer = compare(services, tmp_path, "Networks", pages_per_query=4)
+    answer = compare(services, tmp_path, "Networks", effort=Effort(pages_per_query=4))
     assert answer.report and len(answer.report.conflicts) == 2
     findings = answer.report.markdown.partition("\n## Sources")[0]
     assert findings.count("21.4 km long") == findings.count("23.0 km long") == 1

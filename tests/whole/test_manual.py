@@ -259,12 +259,12 @@ def test_the_answer_that_is_shown_has_the_fields_of_the_schema() -> None:
 
 def test_depths_are_told_as_they_are() -> None:
     table = PAGES["docs/strategies.md"].split("## Depth")[1].split("##")[0]
-    normal = settings.Settings()
+    dumps = [settings.Settings(depth=name).model_dump() for name in ("quick", "normal", "deep")]
+    depths = [dump | dump["effort"] for dump in dumps]
     fields = "max_rounds max_steps max_iterations pages_per_query max_words".split()
     lines = [line for line in table.splitlines() if line.startswith("|")][2:]
     for line, field in zip(lines, fields, strict=False):
         row = line.strip("| ").split(" | ")
-        depths = settings.DEPTHS["quick"], normal.model_dump(), settings.DEPTHS["deep"]
         assert row[1:] == [str(depth[field]) for depth in depths], row[0]
 
 

@@ -27,7 +27,7 @@ from agent.settings import (
 
 MAX_SUFFIXES = 8  # of a format that are named
 ORIGINS: dict[Origin, str] = {"shell": "the shell", "user": "the user's file", "folder": ".env"}
-KEYS = [*MODEL_KEY_VARIABLES.values(), *KEY_VARIABLES.values()]
+KEYS = [*MODEL_KEY_VARIABLES, *KEY_VARIABLES.values()]
 PACKAGES = (
     "google-genai google-search-results requests httpx2 trafilatura lxml pypdfium2 pydantic "
     "jsonschema"

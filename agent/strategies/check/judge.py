@@ -114,7 +114,7 @@ class JudgeReport:
         for n in open_cases:
             excerpts = _excerpts([cases[m] for m in (*group, n)])
             size = sum(estimate_tokens(p) for excerpt in excerpts for p in excerpt.passages)
-            if group and (len(group) >= self._batch or size > self._settings.report_tokens):
+            if group and (len(group) >= self._batch or size > self._settings.effort.report_tokens):
                 yield group
                 group = []
             group.append(n)

@@ -26,4 +26,4 @@ class Browse:
         yield from salvage_pages(self.read, self._choose_hits(research), research)
 
     def _choose_hits(self, research: Research) -> list[Hit]:
-        return research.untried_hits_by_rank(self.settings.pages_per_step)
+        return research.untried_hits_by_rank(self.settings.effort.pages_per_step)

@@ -70,7 +70,7 @@ class Conclude:
             yield self._abstain(research, draft)
 
     def _build_task(self, research: Research) -> ForceAnswer:
-        trajectory = build_trajectory(research, self.settings.evidence_tokens)
+        trajectory = build_trajectory(research, self.settings.effort.evidence_tokens)
         return ForceAnswer(
             topic=research.topic,
             slots=research.slots,

@@ -140,7 +140,7 @@ class Decide:
             yield from self._answer(decision, research)
 
     def _build_task(self, research: Research, proposed: str = "") -> ChooseAction:
-        trajectory = build_trajectory(research, self.settings.evidence_tokens)
+        trajectory = build_trajectory(research, self.settings.effort.evidence_tokens)
         return ChooseAction(
             topic=research.topic,
             slots=research.slots,

@@ -68,7 +68,7 @@ class LoopStrategy:
     def _decide(self, research: Research) -> Iterator[Event]:
         had_answer = research.answer is not None
         yield from self.decide(research)
-        if self.settings.double_check and not had_answer and research.answer:
+        if self.settings.effort.double_check and not had_answer and research.answer:
             yield from self.decide.double_check(research)
 
     def finish(self, research: Research) -> Iterator[Event]:

@@ -115,7 +115,7 @@ class Gather:
             return
         left = [query for query in queries if query not in research.searched_queries]
         yield from self.use_tools.search_queries({0: left}, research)
-        best = choose_pages(research, self.settings.pages_per_query)
+        best = choose_pages(research, self.settings.effort.pages_per_query)
         turns = [one for one in research.events_of(Asked) if one.task == Explore.name]
         if best and not any(turn.is_by_rules for turn in turns):
             yield Warned(message=NO_PAGE_READ)

@@ -115,8 +115,8 @@ class ResearchSections:
         Then each query has fewer.
         """
         due = [one for one in research.events_of(Queried) if one.round == research.round]
-        left = self.settings.max_sources - len(research.sources)
-        pages, asked = self.settings.pages_per_query, max(1, len(research.current_queries))
+        left = self.settings.effort.max_sources - len(research.sources)
+        pages, asked = self.settings.effort.pages_per_query, max(1, len(research.current_queries))
         limit = max(1, min(pages, left // asked))
         views = [_searched_for(research, one.section) for one in due if one.section in sections]
         lists = [choose_pages(view, limit) for view in views]

@@ -232,7 +232,7 @@ class WriteSections:
         return WriteSection(
             topic=research.topic,
             slots=view.slots,
-            evidence=_choose_evidence(view, settings.evidence_tokens),
+            evidence=_choose_evidence(view, settings.effort.evidence_tokens),
             language=settings.lang,
             heading=sections[n - 1].heading,
             others=tuple(one.heading for one in sections if one is not sections[n - 1]),
@@ -282,7 +282,7 @@ class SumUp:
         task = WriteSummary(
             topic=research.topic,
             # for rules: a model is shown none
-            evidence=select_evidence(research, self.settings.evidence_tokens),
+            evidence=select_evidence(research, self.settings.effort.evidence_tokens),
             language=self.settings.lang,
             headings=tuple(theme.heading for theme in themes),
             sections=tuple(tuple(map(shown_text, theme.claims)) for theme in themes),
