@@ -48,8 +48,8 @@ def render_page(page: doc.View, *more_styles: str) -> str:
 
 
 def render_fragment(page: doc.View, prefix: str = "") -> Markup:
-    """The document without title and navigation. `prefix` is put before each id, to be unique."""
-    return join_markup(_Renderer(page, prefix).render(has_title=False))
+    """The document without title and landmarks. `prefix` is put before each id, to be unique."""
+    return join_markup(_Renderer(page, prefix).render_parts())
 
 
 def render_body(page: doc.View) -> Markup:
@@ -85,14 +85,21 @@ class _Renderer:
             doc.ReportLine: self._report_line,
         }
 
-    def render(self, *, has_title: bool = True, has_navigation: bool = False) -> Iterator[Markup]:
+    def render(self, *, has_navigation: bool = False) -> Iterator[Markup]:
         page = self._page
-        title = self.foreign("h1", [page.title]) if has_title and page.title else EMPTY
+        title = self.foreign("h1", [page.title]) if page.title else EMPTY
         contents = self._contents() if has_navigation and page.has_contents else EMPTY
         foot = (part for one in page.foot for part in self._content(one, self._id(one.id)))
         yield element("header", title, *map(self.block, page.head), contents)
         yield element("main", *map(self._section, page.sections))
         yield element("footer", *foot) if page.foot else EMPTY
+
+    def render_parts(self) -> Iterator[Markup]:
+        """The parts without title and landmarks, as another page takes them."""
+        page = self._page
+        yield from map(self.block, page.head)
+        yield self._contents() if page.has_contents else EMPTY
+        yield from map(self._section, (*page.sections, *page.foot))
 
     def _id(self, name: str) -> str:
         return f"{self._prefix}{name}"

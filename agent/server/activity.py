@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from agent.answer.addresses import CorpusAddresses
-from agent.evidence import find_copies, is_heading, is_row, rank_texts, split_sentences
+from agent.answer.messages import group_by_source
+from agent.evidence import is_heading, is_row, rank_texts, split_sentences
 from agent.evidence.credibility import host_kind
 from agent.state import (
     Blocked,
@@ -44,10 +45,7 @@ class QueryActivity(Frozen):
 
 
 class PageActivity(Frozen):
-    """A page that was found: by which query, what became of it and why.
-
-    `standing` is how far its site is trusted, 0 to 1, and `kind` what site it is.
-    """
+    """A page that was found: by which query, what became of it and why."""
 
     url: str
     title: str
@@ -55,8 +53,6 @@ class PageActivity(Frozen):
     query: str = ""
     state: PageState = "waiting"
     note: str = ""
-    standing: float
-    kind: str
 
 
 class Passage(Frozen):
@@ -78,15 +74,14 @@ class Activity(Frozen):
     """What a run did so far. `facts`: how many sources state a value of each slot.
 
     `found` is empty once there is an answer with citations. `contexts` has one entry for each
-    citation of the answer. `copies`: for each cited source that repeats another one, that one.
+    citation of the answer: `2-1` is the first quote of source 2.
     """
 
     queries: tuple[QueryActivity, ...] = ()
     pages: tuple[PageActivity, ...] = ()
     found: tuple[Passage, ...] = ()
     facts: dict[str, int] = Field(default_factory=dict)
-    contexts: tuple[QuoteContext, ...] = ()
-    copies: dict[int, int] = Field(default_factory=dict)
+    contexts: dict[str, QuoteContext] = Field(default_factory=dict)
 
 
 def describe_activity(
@@ -104,8 +99,7 @@ def describe_activity(
         pages=tuple(_describe_pages(research, addresses)),
         found=() if cited else tuple(_find_passages(research, addresses)),
         facts=_count_witnesses(research),
-        contexts=tuple(_find_context(citation, sources) for citation in cited),
-        copies=_find_cited_copies(cited, sources),
+        contexts=_find_contexts(cited, sources),
     )
 
 
@@ -136,7 +130,6 @@ def _describe_pages(research: Research, addresses: CorpusAddresses) -> Iterator[
     dates = {canonical_url(read.hit.url): read.page.date for read in research.events_of(PageRead)}
     for key, (hit, query) in tuple(pages.items())[:MAX_PAGES]:
         state, note, url, title = ends.get(key, ("waiting", "", hit.url, hit.title))
-        site = host_kind(url)
         yield PageActivity(
             url=addresses.shorten_url(url),
             title=title or hit.title,
@@ -144,8 +137,6 @@ def _describe_pages(research: Research, addresses: CorpusAddresses) -> Iterator[
             query=query,
             state=state,
             note=note,
-            standing=site.score,
-            kind=site.reason,
         )
 
 
@@ -206,6 +197,16 @@ def _best_sentence(text: str, topic: str) -> str:
 # --- what stands around a quote ------------------------------------------------------------------
 
 
+def _find_contexts(
+    citations: Iterable[Citation], sources: Iterable[Source]
+) -> dict[str, QuoteContext]:
+    return {
+        f"{number}-{n}": _find_context(citation, sources)
+        for number, quotes in group_by_source(citations).items()
+        for n, citation in enumerate(quotes, 1)
+    }
+
+
 def _find_context(citation: Citation, sources: Iterable[Source]) -> QuoteContext:
     pages = (source.page for source in sources)
     text = next((page.text for page in pages if page.sha256 == citation.page_sha256), "")
@@ -230,12 +231,3 @@ def _first_sentence(text: str) -> str:
     line = text.partition("\n")[0]
     spans = [span for span in split_sentences(line) if any(map(str.isalnum, line[slice(*span)]))]
     return line[: spans[0][1]].strip() if spans else line.strip()
-
-
-def _find_cited_copies(citations: Iterable[Citation], sources: Iterable[Source]) -> dict[int, int]:
-    """For each cited source that repeats another cited one, the number of that, as answered."""
-    numbers = {citation.page_sha256: citation.id for citation in citations}
-    cited = [source for source in sources if source.page.sha256 in numbers]
-    by_source = {source.n: numbers[source.page.sha256] for source in cited}
-    copies = find_copies(cited).items()
-    return {by_source[n]: by_source[of] for n, of in copies if by_source[n] != by_source[of]}

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, create_model
 from agent.answer import Answer, SlotAnswer, Usage
 from agent.server.activity import Activity
 from agent.server.live import RunSummary
+from agent.server.outcome import Outcome
 from agent.state import Frozen
 
 if TYPE_CHECKING:
@@ -26,16 +27,21 @@ else:
 class RunDetail(RunSummary):
     """A run, with its answer once there is one. `frames` is the number of its last frame.
 
-    `usage`, `slots` and `activity` are those so far. `max_usd` is what it may spend.
+    `step` is the type of that frame, or the task that a model has done. `usage`, `slots` and
+    `activity` are those so far. `max_usd` is what it may spend. `html` is the
+    answer as a part of a page, each id with the run's before it.
     """
 
     frames: int
+    step: str
     usage: Usage
     slots: dict[str, SlotAnswer]
     max_usd: float | None = None
     is_check: bool = False
     activity: Activity = Activity()
     answer: Result | None = None
+    outcome: Outcome | None = None
+    html: str = ""
 
 
 class Health(Frozen):
@@ -48,8 +54,7 @@ class Status(Frozen):
     """Whether a question could be researched, by which model and search, and what is missing.
 
     `search` names the services that can be asked, and `corpus` for the user's own documents.
-    `follow`: whether `POST /api/runs/{name}/follow` asks on about an answer. `documents`: whether
-    `POST /api/documents` takes files.
+    `documents`: whether `POST /api/documents` takes files.
     """
 
     ready: bool
@@ -57,7 +62,6 @@ class Status(Frozen):
     model: str | None = None
     error: str | None = None
     search: tuple[str, ...] = ()
-    follow: bool = True
     documents: bool = False
 
 

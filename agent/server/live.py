@@ -102,6 +102,14 @@ class LiveRun:
         return describe_activity(run.research, run.corpus)
 
     @property
+    def step(self) -> str:
+        """The type of its last frame, or the task that a model has done; "" before the first."""
+        if not self.frames:
+            return ""
+        last = self.frames[-1]
+        return last.detail.partition(":")[0] if last.type == "thinking" else last.type
+
+    @property
     def max_usd(self) -> float | None:
         """What the run may spend; None without a limit."""
         return self._settings.max_usd

@@ -10,15 +10,18 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from agent.answer import Answer
+from agent.answer.formats import to_fragment
 from agent.file_formats import FormatName
 from agent.run.export import write_export
 from agent.run.library import NO_SUCH_RUN, NewTitleAndTags, write_labels
 from agent.server import body
 from agent.server.backend import Backend, RunName
-from agent.server.live import RunSummary
+from agent.server.live import LiveRun, RunSummary
+from agent.server.outcome import describe_outcome
 from agent.server.responses import delete_named, file_response, require, result_body
 from agent.server.runs import MAX_LISTED
 from agent.server.stream import CONTENT, EventStream
+from agent.state.json_data import Json
 
 #: For OpenAPI: what FastAPI cannot see in the type of a response.
 EVENTS: dict[int | str, Any] = {200: CONTENT, 204: {"description": "There is nothing more"}}
@@ -38,12 +41,14 @@ def add_run_routes(app: FastAPI, backend: Backend) -> None:
         summary = await run_in_threadpool(backend.runs.label, live.summary)
         detail = summary.model_dump(mode="json") | {
             "frames": len(live.frames),
+            "step": live.step,
             "usage": usage.model_dump(mode="json"),
             "slots": {name: slot.model_dump(mode="json") for name, slot in slots.items()},
             "max_usd": live.max_usd,
             "is_check": live.is_check,
             "activity": activity.model_dump(mode="json"),
             "answer": live.answer and result_body(live.answer),
+            **(await run_in_threadpool(_show, live) if live.answer else {}),
         }
         return JSONResponse(detail)
 
@@ -68,6 +73,13 @@ def add_run_routes(app: FastAPI, backend: Backend) -> None:
         return await run_in_threadpool(
             file_response, live.id, live.answer, format, backend.settings
         )
+
+
+def _show(live: LiveRun) -> Json:
+    """What the page shows of a run that has ended."""
+    assert live.answer is not None
+    outcome = describe_outcome(live.answer, cancelled=live.cancelled)
+    return {"outcome": outcome.model_dump(), "html": to_fragment(live.answer, f"{live.id}-")}
 
 
 def add_library_routes(app: FastAPI, backend: Backend) -> None:

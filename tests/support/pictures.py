@@ -187,7 +187,7 @@ PLAN: Reply = {
 def ask(tab: Tab, base: str, question: str, *, way: str = "quick", plan: bool = False) -> None:
     """Open the page and ask."""
     tab.open(base)
-    tab.wait("document.querySelector('#order').options.length")
+    tab.wait("document.querySelector('#add-file:not([hidden])') !== null")
     tab.run(f"document.querySelector('input[value={way}]').click()")
     tab.run(f"document.querySelector('[name=plan]').checked = {json.dumps(plan)}")
     tab.run(f"document.getElementById('question').value = {json.dumps(question)}")
@@ -313,7 +313,7 @@ class Studio:
 
         def prepare(tab: Tab) -> None:
             tab.open(self.offline.base)
-            tab.wait("document.querySelector('#order').options.length")
+            tab.wait("document.querySelector('#add-file:not([hidden])') !== null")
             tab.run(drop)
             assert tab.wait("document.querySelectorAll('#documents button').length === 2")
 

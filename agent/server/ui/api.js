@@ -71,33 +71,6 @@ async function begin(path, body) {
   return name;
 }
 
-/**
- * The frames of a run, from its first to `end`. A broken stream is resumed after the last frame.
- * `onConnection` is called with whether the connection is lost. Throws Problem for a response that
- * is not good, as where there is no such run.
- */
-export async function* followRun(name, signal, onConnection = () => {}) {
-  let last = 0;
-  for (let attempt = 0; ; attempt += 1) {
-    try {
-      const headers = { "Last-Event-ID": String(last) };
-      const response = await request(`${runPath(name)}/events`, { headers, signal });
-      onConnection(false);
-      if (response.status === 204) return;
-      for await (const frame of parseEvents(response.body)) {
-        last = frame.n;
-        attempt = 0;
-        yield frame;
-        if (frame.type === "end") return;
-      }
-    } catch (error) {
-      if (error.name === "AbortError" || (error instanceof Problem && error.status)) throw error;
-    }
-    onConnection(true);
-    await pauseBeforeRetry(attempt, signal);
-  }
-}
-
 /** The result of requests that are repeated as long as the server does not answer. */
 export async function retryUntilAnswered(sendRequests, signal, onConnection) {
   for (let attempt = 0; ; attempt += 1) {
@@ -125,26 +98,6 @@ export function pause(milliseconds, signal) {
     if (signal?.aborted) stop();
     signal?.addEventListener("abort", stop, { once: true });
   });
-}
-
-/** The server-sent events of a body, as frames. */
-async function* parseEvents(body) {
-  let text = "";
-  for await (const chunk of readChunks(body.pipeThrough(new TextDecoderStream()))) {
-    const blocks = (text + chunk).split("\n\n");
-    text = blocks.pop();
-    for (const block of blocks) {
-      const data = block.match(/^data: (.*)$/m);
-      const id = block.match(/^id: (\d+)$/m);
-      if (data) yield { n: Number(id?.[1] ?? 0), ...JSON.parse(data[1]) };
-    }
-  }
-}
-
-/** The chunks of a stream: Safari's streams are not iterable. */
-async function* readChunks(stream) {
-  const reader = stream.getReader();
-  for (let read = await reader.read(); !read.done; read = await reader.read()) yield read.value;
 }
 
 /** The problem of a response that is not good, in words. */

@@ -1,43 +1,35 @@
 // A run on the page: what is going on, then the answer. Its frame is made once and changed.
-import { answerSections, marginSection, searchDeeper } from "/ui/answer.js";
-import { checkSections } from "/ui/check.js";
-import { countDropped } from "/ui/checks.js";
-import { button, element, icon, textElement } from "/ui/element.js";
-import { formatCount, formatSeconds, formatUsage } from "/ui/labels.js";
-import { progressSections, searchSection } from "/ui/progress.js";
-import { Evidence } from "/ui/quote.js";
-import { claimsOf, isQuoted, outcomeOf, stepText } from "/ui/run.js";
+import { button, element, icon } from "/ui/element.js";
+import { formatCount, formatPrice, formatSeconds, formatUsage } from "/ui/labels.js";
+import { progressSections, searchFold, searchSection } from "/ui/progress.js";
+import { QuoteCard } from "/ui/quote.js";
+import { stepText } from "/ui/run.js";
 import { toolBar } from "/ui/tools.js";
 
 const MAX_HEADLINE = 160; // characters of a question that is set as a headline
-const ASK_ON = "Ask on about this answer";
-export const LOST = "The connection was lost; trying again. The run goes on meanwhile.";
+const FOLLOW_UP = "Follow up on this answer";
+const LOST = "The connection was lost; trying again. The run goes on meanwhile.";
+const ICONS = { ok: "check", warn: "half", bad: "cross", quiet: "dash" };
+const STEPS = ".marker, a.verdict:not(.supported)"; // where `n` and `p` go
 
 /** The elements of one run. */
 export class Article {
-  /** `actions`: `cancel`, `searchDeeper`, `askInOtherWords` and, where it can be, `askOn` are what
-   *  the user may do; `announce` and `showProblem` tell something; `prices` are those of the server. */
+  /** `actions`: `cancel`, `followUp`, `searchDeeper` and `askInOtherWords` are what the user may
+   *  do; `announce` and `showProblem` tell something; `prices` are those of the server. */
   constructor(place, actions) {
     this.actions = actions;
-    this.evidence = null;
-    this.drawn = { progress: "", answer: null }; // what the elements show
+    this.quotes = null;
+    this.drawn = { progress: "", html: null }; // what the elements show
     this.title = element("h1", { tabindex: "-1", dir: "auto" });
     this.state = element("p", { class: "state" });
     this.cancel = button("Cancel", actions.cancel, { class: "cancel" });
     this.note = element("p", { class: "note", hidden: true });
-    this.body = element("div", { class: "body" });
+    this.body = element("div", { class: "body", on: { click: (event) => this.#open(event) } });
     this.foot = element("div", { class: "foot" });
     this.margin = element("aside", { class: "margin", "aria-label": "What it rests on" });
     const head = element("div", { class: "top" }, this.title, this.cancel);
-    const column = element(
-      "div",
-      { class: "column" },
-      head,
-      this.state,
-      this.note,
-      this.body,
-      this.foot,
-    );
+    const parts = [head, this.state, this.note, this.body, this.foot];
+    const column = element("div", { class: "column" }, parts);
     this.root = element("article", { class: "run" }, column, this.margin);
     place.append(this.root);
   }
@@ -48,26 +40,38 @@ export class Article {
     const isLong = run.question.length > MAX_HEADLINE;
     this.title.classList.toggle("long", isLong);
     this.title.tabIndex = isLong ? 0 : -1; // it scrolls
-    this.#drawCancel(run);
+    if (run.ended && document.activeElement === this.cancel) this.title.focus();
+    this.cancel.hidden = run.ended;
+    this.cancel.setAttribute("aria-disabled", String(run.cancelling));
     this.#drawState(run);
-    this.#drawNote(run);
+    const note = noteText(run);
+    if (note !== this.note.textContent) this.note.textContent = note;
+    this.note.hidden = !note;
     if (run.ended) this.#drawAnswer(run);
     else this.#drawProgress(run);
   }
 
   /** Go to the next number of the text or problem of a check, or the one before. */
   step(direction) {
-    const markers = [...this.root.querySelectorAll(".marker, .problem")];
-    const at = markers.indexOf(this.evidence?.opener ?? document.activeElement);
-    const next = markers[at < 0 && direction < 0 ? markers.length - 1 : at + direction];
+    const stops = [...this.body.querySelectorAll(STEPS)].filter((one) => one.checkVisibility());
+    const at = stops.indexOf(this.quotes?.marker ?? document.activeElement);
+    const next = stops[at < 0 && direction < 0 ? stops.length - 1 : at + direction];
     next?.focus();
     next?.click();
   }
 
-  #drawCancel(run) {
-    if (run.ended && document.activeElement === this.cancel) this.title.focus();
-    this.cancel.hidden = run.ended;
-    this.cancel.setAttribute("aria-disabled", String(run.cancelling));
+  /** A number opens its quote, a verdict what decides. */
+  #open(event) {
+    const opener = event.target.closest(".marker, a.verdict");
+    if (!opener || event.metaKey || event.ctrlKey || event.shiftKey) return;
+    event.preventDefault();
+    if (opener.matches(".marker")) {
+      this.quotes.toggle(opener, event.detail === 0);
+      return;
+    }
+    const evidence = document.getElementById(opener.hash.slice(1));
+    evidence.open = true;
+    evidence.scrollIntoView({ block: "nearest" });
   }
 
   #drawState(run) {
@@ -76,12 +80,6 @@ export class Article {
     if (text === this.state.dataset.text) return;
     this.state.dataset.text = text;
     this.state.replaceChildren(...parts);
-  }
-
-  #drawNote(run) {
-    const text = noteText(run);
-    if (text !== this.note.textContent) this.note.textContent = text;
-    this.note.hidden = !text;
   }
 
   #drawProgress(run) {
@@ -93,54 +91,78 @@ export class Article {
   }
 
   #drawAnswer(run) {
-    if (this.drawn.answer === run.answer) return;
-    this.drawn.answer = run.answer;
-    this.margin.replaceChildren(marginSection(run) ?? "");
-    this.evidence?.leave();
-    this.evidence = new Evidence(run.answer, run.activity, this.margin);
-    const tools = run.answer.error ? null : toolBar(run.name, this.actions);
-    this.body.classList.toggle("quoted", isQuoted(run.answer)); // no model wrote it
-    if (run.answer.check) {
-      this.root.classList.add("whole");
-      this.foot.replaceChildren();
-      this.body.replaceChildren(...checkSections(run, tools, (by) => this.step(by)));
-      return;
+    if (this.drawn.html === run.html) return;
+    this.drawn.html = run.html;
+    const isMissing = run.answer.status === "insufficient" && !run.isCheck;
+    this.root.classList.toggle("whole", run.isCheck);
+    this.body.classList.toggle("quoted", run.outcome.quoted);
+    this.body.replaceChildren(parseHtml(run.html));
+    this.margin.replaceChildren((isMissing && searchSection(run, true)) || "");
+    this.#addTools(run);
+    this.#addTries();
+    const method = this.body.querySelector("section[id$='-method']");
+    if (method) this.body.append(method); // how it was made is read last
+    if (!isMissing) this.body.append(searchFold(run) ?? "");
+    this.quotes?.leave();
+    this.quotes = new QuoteCard(this.margin, run.activity.contexts);
+    this.quotes.showFirst(this.body);
+    const canFollow = !run.isCheck && !run.answer.error;
+    this.foot.replaceChildren(canFollow ? followForm(this.actions.followUp) : "");
+  }
+
+  #addTools(run) {
+    if (run.answer.error) return;
+    const tools = toolBar(run.name, this.actions);
+    const next = button("Next problem", () => this.step(1), { class: "next" });
+    if (this.body.querySelector("a.verdict:not(.supported)")) tools.prepend(next);
+    const lead = this.body.querySelector("section[id$='-answer'], section[id$='-report']");
+    if (run.isCheck) lead?.before(tools);
+    else lead?.after(tools);
+  }
+
+  /** What to try, as buttons with their prices. */
+  #addTries() {
+    const { prices, searchDeeper, askInOtherWords } = this.actions;
+    const price = prices.find(({ strategy, depth }) => strategy === "slots" && depth === "deep");
+    const acts = {
+      deeper: [searchDeeper, formatPrice(price)],
+      rephrase: [askInOtherWords, "opens the question"],
+    };
+    for (const [name, [act, note]] of Object.entries(acts)) {
+      const item = this.body.querySelector(`li.${name}`);
+      if (!item) continue;
+      const words = element("span", {}, item.textContent);
+      const row = button(words, act, { class: "entry plain" });
+      row.append(element("span", { class: "quiet" }, note));
+      item.replaceChildren(row);
     }
-    const tries = triesOf(this.actions);
-    this.body.replaceChildren(...answerSections(run, this.evidence, tools, tries));
-    const { askOn } = this.actions;
-    this.foot.replaceChildren(askOn ? fieldForm(ASK_ON, "Ask", askOn, { maxlength: "2000" }) : "");
-    const text = this.body.querySelector(".answer");
-    if (text) this.evidence.openFirst(text);
   }
 }
 
-const triesOf = ({ prices, searchDeeper: deepen, askInOtherWords }) => [
-  searchDeeper(prices, deepen),
-  { text: "Ask in other words", note: "opens the question", act: askInOtherWords },
-];
+/** Markup of the server, in which every text of others is escaped; its links open a new tab. */
+function parseHtml(html) {
+  const template = element("template");
+  template.innerHTML = html;
+  for (const link of template.content.querySelectorAll("a[href^='http']")) link.target = "_blank";
+  return template.content;
+}
 
-/** A field at the foot of a run, and what sends it. */
-function fieldForm(words, verb, send, attributes) {
+/** The field at the foot of an answer, and what sends it. */
+function followForm(send) {
   const field = element("textarea", {
     rows: "1",
-    placeholder: words,
-    "aria-label": words,
+    placeholder: FOLLOW_UP,
+    "aria-label": FOLLOW_UP,
     dir: "auto",
-    ...attributes,
+    maxlength: "2000",
   });
-  const form = element(
-    "form",
-    { class: "box on" },
-    field,
-    element("button", { class: "main" }, verb),
-  );
-  form.addEventListener("submit", (event) => {
+  const submit = (event) => {
     event.preventDefault();
     send(field);
-  });
+  };
   submitOnEnter(field);
-  return form;
+  const ask = element("button", { class: "main" }, "Ask");
+  return element("form", { class: "box on", on: { submit } }, field, ask);
 }
 
 /** Enter submits the form of a field, Shift and Enter begin a new line. */
@@ -166,41 +188,25 @@ function liveParts(run) {
   ];
 }
 
-function endParts(run) {
-  const { text, icon: shape, tone } = outcomeOf(run);
+function endParts({ outcome, usage }) {
   return [
-    element("strong", { class: tone }, icon(shape), text),
-    element("span", { class: "quiet" }, confirmedText(run.answer)),
-    element("span", { class: "quiet" }, formatUsage(run.usage)),
+    element("strong", { class: outcome.tone }, icon(ICONS[outcome.tone]), outcome.text),
+    element("span", { class: "quiet" }, outcome.confirmed),
+    element("span", { class: "quiet" }, formatUsage(usage)),
   ].filter((part) => part.textContent);
-}
-
-/** How many sentences are confirmed, and how many were left out. */
-function confirmedText(answer) {
-  const claims = claimsOf(answer);
-  const confirmed = claims.filter(({ verdict }) => verdict === "supported").length;
-  if (!claims.length || answer.status === "insufficient") return "";
-  const dropped = countDropped(answer);
-  const others = dropped ? `, ${dropped} left out` : "";
-  if (confirmed < claims.length) {
-    return `${confirmed} of ${formatCount(claims.length, "sentence")} confirmed${others}`;
-  }
-  return claims.length === 1
-    ? `its sentence confirmed${others}`
-    : `all ${claims.length} sentences confirmed${others}`;
 }
 
 /** That the connection is lost, or what is kept of a run that was stopped. */
 function noteText(run) {
   if (!run.ended) return run.lost ? LOST : "";
-  if (!run.cancelled || run.answer?.error?.kind === "stopped") return "";
-  const pages = run.usage ? formatCount(run.usage.pages, "page") : "nothing";
-  const kept = run.answer?.error
+  if (!run.cancelled || run.answer.error?.kind === "stopped") return "";
+  const pages = formatCount(run.usage.pages, "page");
+  const kept = run.answer.error
     ? "Nothing had been found yet."
     : `What had been read (${pages}) is kept; the answer is made of that.`;
   return `Nothing more is searched, read or paid. ${kept}`;
 }
 
 /** The end of a run as it is announced. */
-export const endAnnouncement = (run) =>
-  `${outcomeOf(run).text}. ${formatSeconds(run.usage?.seconds ?? 0)}. The answer is below the question.`;
+export const endAnnouncement = ({ outcome, usage }) =>
+  `${outcome.text}. ${formatSeconds(usage.seconds)}. The answer is below the question.`;

@@ -2,8 +2,9 @@
 import { fetchJson, Problem, request } from "/ui/api.js";
 import { button, element, icon, textElement } from "/ui/element.js";
 import { formatCount } from "/ui/labels.js";
-import { LARGEST_DOCUMENT, MAX_DOCUMENTS } from "/ui/shared.js";
 
+const MAX_DOCUMENTS = 8; // that a question may name, and the largest in bytes, as the server has it
+const LARGEST_DOCUMENT = 50_000_000;
 const STORED = "documents"; // in the storage of this tab: ids are known to nobody else
 const NOT_TAKEN = new Problem(
   "This server takes no files.",

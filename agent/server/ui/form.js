@@ -1,42 +1,17 @@
-// The form: its choices come from the server's OpenAPI description, examples and prices with it.
-import { fetchJson, token } from "/ui/api.js";
+// The form of a question: what it asks for, its examples and prices.
+import { token } from "/ui/api.js";
 import { button, element, textElement } from "/ui/element.js";
-import { depthLabel, formatPrice, orderLabel, wayLabel } from "/ui/labels.js";
+import { formatPrice, wayLabel } from "/ui/labels.js";
 
 const MIN_QUESTION = 3; // characters
 const WAYS = { facts: "slots", report: "report" }; // and a quick answer in the order that is chosen
 
-/** Fill the selects with the choices of the server. */
-export async function fillChoices(form) {
-  const { components } = await fetchJson("/api/openapi.json");
-  const fields = components.schemas.Question.properties;
-  const orders = valuesOf(fields.strategy).filter((name) => name !== "report");
-  fillSelect(form.elements.order, orders, orderLabel, "slots");
-  fillSelect(form.elements.depth, valuesOf(fields.depth), depthLabel, "normal");
-}
-
-/** The values of a field by its JSON Schema. */
-function valuesOf(field) {
-  const schemas = field?.anyOf ?? [field ?? {}];
-  return schemas.flatMap((one) => one.enum ?? (one.const ? [one.const] : []));
-}
-
-/** Options for some values; hidden where there is no choice. */
-function fillSelect(select, values, label, chosen) {
-  const options = values.map((value) =>
-    element("option", { value, selected: value === chosen }, label(value)),
-  );
-  select.replaceChildren(...options);
-  select.closest(".field").hidden = values.length < 2;
-}
-
 /** The body of the request; fields that are left empty are not in it. */
 export function readForm(form) {
   const { question, way, order, depth, slots, cap, sites } = form.elements;
-  const body = { question: question.value.trim(), strategy: WAYS[way.value] ?? order.value };
+  const strategy = WAYS[way.value] ?? order.value;
+  const body = { question: question.value.trim(), strategy, depth: depth.value };
   const names = way.value === "facts" ? split(slots.value) : [];
-  if (!body.strategy) delete body.strategy;
-  if (depth.value) body.depth = depth.value;
   if (names.length) body.slots = names;
   if (cap.value.trim()) body.max_usd = Number(cap.value.trim().replace(",", ".").replace("$", ""));
   if (sites.value.trim()) body.allow_domains = split(sites.value);
@@ -61,7 +36,7 @@ export function showWay(form, prices) {
   const { way, order, depth } = form.elements;
   document.getElementById("facts-field").hidden = way.value !== "facts";
   document.getElementById("plan-field").hidden = way.value !== "report";
-  order.closest(".field").hidden = way.value !== "quick" || order.options.length < 2;
+  order.closest(".field").hidden = way.value !== "quick";
   const chosen = WAYS[way.value] ?? order.value;
   const strategy = prices.some((price) => price.strategy === chosen) ? chosen : "slots";
   const price = prices.find((one) => one.strategy === strategy && one.depth === depth.value);
@@ -85,7 +60,7 @@ export function showExamples(place, examples, ask) {
     element(
       "li",
       {},
-      button("", () => ask(example), { class: "row plain" }),
+      button("", () => ask(example), { class: "entry plain" }),
     ),
   );
   rows.forEach((row, n) => {

@@ -1,6 +1,4 @@
 // Words and formats: how the page names and writes what the server sends.
-import { STANDING_LABELS } from "/ui/shared.js";
-
 const STEPS = {
   start: "Planning",
   plan: "Searching",
@@ -11,24 +9,11 @@ const STEPS = {
   gaps: "Searching for what is missing",
   report: "Finishing",
   answer: "Finishing",
-};
-/** What a run does after a model has done a task. */
-const AFTER_TASKS = {
   reflect: "Checking the quotes",
   synthesize: "Checking the quotes",
   section: "Checking the quotes",
   summary: "Checking the quotes",
   verify: "Finishing",
-};
-const DEPTHS = {
-  quick: "Quick: one round, few pages",
-  normal: "Normal",
-  deep: "Deep: more rounds, more pages",
-};
-const ORDERS = {
-  slots: "All questions at once",
-  loop: "One clue after another",
-  auto: "As the question asks for",
 };
 const SERVICES = {
   serpapi: "Google through SerpAPI",
@@ -43,13 +28,10 @@ const SERVICES = {
   demo: "the documents of the demo",
 };
 
-export const depthLabel = (name) => DEPTHS[name] ?? spacedName(name);
-export const orderLabel = (name) => ORDERS[name] ?? spacedName(name);
 export const serviceLabel = (name) => SERVICES[name] ?? name;
 
-/** What a run does after a frame. */
-export const activityLabel = ({ type, detail }) =>
-  (type === "thinking" ? AFTER_TASKS[detail.split(":")[0]] : STEPS[type]) ?? "";
+/** What a run does after an event, or after a model has done a task. */
+export const stepLabel = (name) => STEPS[name] ?? "";
 
 /** How an example or a run is asked: as the form names it. */
 export function wayLabel({ strategy, slots = [] }) {
@@ -114,38 +96,12 @@ export function formatPrice(price) {
 
 const formatRound = (seconds) => formatSeconds(Math.max(1, Math.round(seconds)));
 
-/** Whether anything is known of a site. */
-export const isRated = (standing) => {
-  const [, word] = STANDING_LABELS.find(([least]) => standing >= least);
-  return word !== "Not rated";
-};
-
-/** How far a site may be trusted, in words, and why: `Reliable: a newspaper of record`. */
-export function formatStanding(standing, kind) {
-  const [, word] = STANDING_LABELS.find(([least]) => standing >= least);
-  return kind ? `${word}: ${kind}` : word;
-}
-
 /** A time in the reader's time zone and language; "" for none. */
 export function formatTime(time) {
   const date = new Date(time);
   const isToday = date.toDateString() === new Date().toDateString();
   const style = isToday ? { timeStyle: "short" } : { dateStyle: "medium" };
   return Number.isNaN(+date) ? "" : new Intl.DateTimeFormat(undefined, style).format(date);
-}
-
-/** A day with its time. */
-export const formatMoment = (time) =>
-  new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" }).format(
-    new Date(time),
-  );
-
-/** A date as a search names it, which may be no date at all. */
-export function formatDate(text) {
-  const isIso = /^\d{4}-\d{2}-\d{2}/.test(text);
-  return isIso
-    ? new Intl.DateTimeFormat(undefined, { dateStyle: "medium" }).format(new Date(text))
-    : text;
 }
 
 /** A JSON value that is neither a list nor an object. */

@@ -27,7 +27,7 @@ function opener(run) {
   const text = [noteOf(run), formatTime(run.started_at)].filter(Boolean).join(" · ");
   return element(
     "a",
-    { class: "row", href: `/?run=${encodeURIComponent(run.id)}`, "data-open": true },
+    { class: "entry", href: `/?run=${encodeURIComponent(run.id)}`, "data-open": true },
     textElement(nameOf(run)),
     element("span", { class: "quiet" }, text),
   );
@@ -88,7 +88,7 @@ export class Library {
   #showAll() {
     this.isWhole = true;
     this.#draw();
-    this.parts.querySelectorAll(".row")[MAX_FIRST].focus();
+    this.parts.querySelectorAll(".entry")[MAX_FIRST].focus();
   }
 
   #row(one) {
@@ -188,7 +188,7 @@ export class Library {
     const undone = element(
       "li",
       { class: "kept" },
-      element("span", { class: "row quiet" }, `Deleted: ${nameOf(one)}`),
+      element("span", { class: "entry quiet" }, `Deleted: ${nameOf(one)}`),
       button("Undo", takeBack, { class: "plain" }),
     );
     return undone;

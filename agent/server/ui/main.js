@@ -1,32 +1,14 @@
 // The page: a question is asked and its run is followed. The address names the run that is open.
-import {
-  askOn,
-  beginCheck,
-  beginRun,
-  fetchJson,
-  followRun,
-  Problem,
-  pause,
-  request,
-  retryUntilAnswered,
-  runPath,
-} from "/ui/api.js";
+import * as api from "/ui/api.js";
+import { fetchJson, Problem, runPath } from "/ui/api.js";
 import { Article, endAnnouncement, submitOnEnter } from "/ui/article.js";
-import { CheckForm } from "/ui/check.js";
 import { Documents } from "/ui/documents.js";
-import {
-  fillChoices,
-  fillForm,
-  problemElement,
-  readForm,
-  requestFault,
-  showExamples,
-  showWay,
-} from "/ui/form.js";
+import * as asking from "/ui/form.js";
 import { serviceLabel } from "/ui/labels.js";
 import { Library, showRecent } from "/ui/library.js";
 import { PlanList } from "/ui/plan.js";
-import { newRun, stepText, withAnswer, withFrame, withSummary } from "/ui/run.js";
+import { CheckForm } from "/ui/report.js";
+import { newRun, stepText, withSummary } from "/ui/run.js";
 
 const POLL_INTERVAL = 1000; // ms between requests for what a run has done
 const ANNOUNCE_INTERVAL = 4000; // ms between announcements of progress
@@ -84,7 +66,7 @@ function showProblem(error, retry = start) {
   const problem = isProblem
     ? error
     : new Problem(`This page failed: ${error.message}`, "Reload it.");
-  byId("problem").replaceChildren(problemElement(problem, retry));
+  byId("problem").replaceChildren(asking.problemElement(problem, retry));
   byId("token")?.focus();
 }
 
@@ -107,52 +89,32 @@ async function openRun(name, { focus = false, below = false } = {}) {
   const summary = await fetchJson(runPath(name), { signal });
   if (below) article?.foot.replaceChildren();
   else byId("runs").replaceChildren();
-  article?.evidence?.leave();
-  article = new Article(byId("runs"), {
-    ...actions,
-    askOn: status.follow ? followUp : null,
-    prices,
-  });
+  article?.quotes?.leave();
+  article = new Article(byId("runs"), { ...actions, prices });
   showView("run");
   run = newRun(name, summary);
   draw();
   announce("Research has begun.");
   document.title = `${summary.question} · ${homeTitle}`;
   if (focus) article.title.focus();
-  const polling = pollSummary(name, signal);
-  for await (const frame of followRun(name, signal, setLost)) {
-    changeRun(withFrame(run, frame));
+  await poll(name, signal);
+  clearProblem();
+  announce(endAnnouncement(run));
+}
+
+/** Ask at intervals what the run has found and spent, until it has ended. */
+async function poll(name, signal) {
+  const fetchRun = () => fetchJson(runPath(name), { signal });
+  while (!run.ended) {
+    await api.pause(POLL_INTERVAL, signal);
+    const summary = await api.retryUntilAnswered(fetchRun, signal, setLost);
+    changeRun(withSummary(run, summary));
     announceProgress(stepText(run));
   }
-  await fetchAnswer(name, signal);
-  return polling;
 }
 
 function setLost(lost) {
   if (lost !== run.lost) changeRun({ ...run, lost });
-}
-
-/** Ask at intervals what the run has found and spent. */
-async function pollSummary(name, signal) {
-  const isOver = () => signal.aborted || run.ended;
-  while (!run.ended) {
-    await pause(POLL_INTERVAL, signal).catch(() => {});
-    if (isOver()) return;
-    const summary = await fetchJson(runPath(name), { signal }).catch(() => null);
-    if (summary && !isOver()) changeRun(withSummary(run, summary));
-  }
-}
-
-async function fetchAnswer(name, signal) {
-  const fetchBoth = () =>
-    Promise.all([
-      fetchJson(runPath(name), { signal }),
-      fetchJson(`${runPath(name)}/answer`, { signal }),
-    ]);
-  const [summary, answer] = await retryUntilAnswered(fetchBoth, signal, setLost);
-  clearProblem();
-  changeRun(withAnswer(withSummary(run, summary), answer));
-  announce(endAnnouncement(run));
 }
 
 async function cancel() {
@@ -160,7 +122,7 @@ async function cancel() {
   changeRun({ ...run, cancelling: true });
   announce("Cancelling: what was read is kept");
   try {
-    await request(`${runPath(run.name)}/cancel`, { method: "POST" });
+    await api.request(`${runPath(run.name)}/cancel`, { method: "POST" });
   } catch (error) {
     changeRun({ ...run, cancelling: false });
     showProblem(error, cancel);
@@ -170,7 +132,7 @@ async function cancel() {
 /** Ask the same question again, and go further for it. */
 function searchDeeper() {
   const { question } = run;
-  fillForm(form, { question, depth: "deep" });
+  asking.fillForm(form, { question, depth: "deep" });
   submit();
 }
 
@@ -183,13 +145,13 @@ function askInOtherWords() {
   form.elements.question.value = question;
 }
 
-const actions = { cancel, searchDeeper, askInOtherWords, announce, showProblem };
+const actions = { ...tell, cancel, followUp, searchDeeper, askInOtherWords };
 
 /** Ask on about the answer that is open. */
 async function followUp(field) {
   clearProblem();
   const question = field.value.trim();
-  const fault = requestFault({ question });
+  const fault = asking.requestFault({ question });
   if (fault) {
     showProblem(new Problem(fault));
     field.focus();
@@ -197,7 +159,7 @@ async function followUp(field) {
   }
   try {
     const about = documents.of(run.name);
-    const name = await askOn(run.name, { question, documents: about });
+    const name = await api.askOn(run.name, { question, documents: about });
     documents.keepFor(name, about);
     history.pushState(null, "", `/?run=${encodeURIComponent(name)}`);
     shownSearch = location.search;
@@ -211,8 +173,8 @@ async function followUp(field) {
 
 async function submit() {
   clearProblem();
-  const body = readForm(form);
-  const fault = requestFault(body);
+  const body = asking.readForm(form);
+  const fault = asking.requestFault(body);
   form.elements.question.setAttribute("aria-invalid", String(Boolean(fault)));
   if (fault) {
     showProblem(new Problem(fault));
@@ -236,7 +198,7 @@ async function ask(body) {
 const begin = (body) =>
   open(
     async () => {
-      const name = await beginRun(body);
+      const name = await api.beginRun(body);
       documents.keepFor(name, body.documents);
       return name;
     },
@@ -256,13 +218,13 @@ async function showPlan(body) {
       planAgain: (clarified) => showPlan({ ...body, clarified }),
       announce,
     });
-    showElements(...list.elements.filter(Boolean));
+    showElements(list.elements);
     scrollTo(0, 0);
     announce("The plan is there.");
   } catch (error) {
     showProblem(error, () => showPlan(body));
   }
-  showWay(form, prices);
+  asking.showWay(form, prices);
 }
 
 /** Begin a run and show it; `retry` is offered where it could not begin. */
@@ -281,7 +243,7 @@ async function open(begin, retry) {
 function submitCheck(report) {
   clearProblem();
   return open(
-    () => beginCheck(report),
+    () => api.beginCheck(report),
     () => submitCheck(report),
   );
 }
@@ -304,7 +266,7 @@ async function showAddress({ focus = false } = {}) {
 function leaveRun() {
   following.abort();
   following = new AbortController();
-  article?.evidence?.leave();
+  article?.quotes?.leave();
   run = null;
   article = null;
   byId("runs").replaceChildren();
@@ -331,13 +293,13 @@ const VIEWS = {
   },
 };
 
-/** Show elements in place of a view; the first one that can be is focused. */
-function showElements(...elements) {
+/** Show elements in place of a view, with the focus on their title. */
+function showElements(elements) {
   showView("view");
-  byId("view").replaceChildren(...elements);
+  byId("view").replaceChildren(...elements.filter(Boolean));
   const title = byId("view").querySelector("h1");
-  if (title) document.title = `${title.textContent} · ${homeTitle}`;
-  title?.focus();
+  document.title = `${title.textContent} · ${homeTitle}`;
+  title.focus();
 }
 
 async function start() {
@@ -349,19 +311,24 @@ async function start() {
   byId("model").textContent = serviceText(status);
   documents.isOpen = Boolean(status.documents);
   byId("add-file").hidden = !documents.isOpen;
-  const refusal = await fillChoices(form).catch((error) => error);
-  const choices = await fetchJson("/api/choices").catch(() => ({ examples: [], prices: [] }));
-  prices = choices.prices;
-  showExamples(byId("examples"), choices.examples, askExample);
-  showWay(form, prices);
+  try {
+    const choices = await fetchJson("/api/choices");
+    prices = choices.prices;
+    asking.showExamples(byId("examples"), choices.examples, askExample);
+  } catch (error) {
+    if (error.status === 401) {
+      showProblem(error);
+      return;
+    }
+  }
+  asking.showWay(form, prices);
   showAddress();
-  if (refusal?.status === 401) showProblem(refusal);
-  else if (!status.ready) showProblem(new Problem(status.error, status.remedy));
+  if (!status.ready) showProblem(new Problem(status.error, status.remedy));
 }
 
 function askExample(example) {
-  fillForm(form, example);
-  showWay(form, prices);
+  asking.fillForm(form, example);
+  asking.showWay(form, prices);
   submit();
 }
 
@@ -378,14 +345,14 @@ form.addEventListener("submit", (event) => {
   event.preventDefault();
   submit();
 });
-form.addEventListener("change", () => showWay(form, prices));
+form.addEventListener("change", () => asking.showWay(form, prices));
 submitOnEnter(form.elements.question);
 
 document.addEventListener("click", (event) => {
   for (const menu of document.querySelectorAll("details.menu[open]")) {
     if (!menu.contains(event.target)) menu.open = false;
   }
-  const opener = event.target.closest?.("a[data-open], .bar a, .another");
+  const opener = event.target.closest?.("a[data-open], .bar a");
   const hasModifier = event.metaKey || event.ctrlKey || event.shiftKey || event.button;
   if (!opener || hasModifier) return;
   event.preventDefault();
@@ -423,7 +390,7 @@ const isTyping = () => /^(input|textarea|select)$/.test(document.activeElement?.
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") {
     for (const menu of document.querySelectorAll("details.menu[open]")) menu.open = false;
-    article?.evidence?.close();
+    article?.quotes?.close();
   }
   if (isTyping() || event.metaKey || event.ctrlKey || event.altKey) return;
   if (event.key === "n" || event.key === "p") article?.step(event.key === "n" ? 1 : -1);

@@ -2,8 +2,6 @@
 import { button, element, section, textElement } from "/ui/element.js";
 import { formatCount, formatPrice } from "/ui/labels.js";
 
-const KEYS = "plan-keys"; // the id of what says which keys move a section
-
 const MAX_TOLD = 253; // characters of an answer with its question that the server takes
 
 /** A plan that the user may change. `start` gets it as it is to run, `planAgain` the answers of the
@@ -33,7 +31,6 @@ export class PlanList {
         this.list,
         button("Add a section", () => this.#add(), { class: "plain" }),
       ),
-      element("p", { id: KEYS, class: "quiet" }, "Alt with ↑ or ↓ moves the section you are in."),
       element(
         "div",
         { class: "start" },
@@ -71,15 +68,9 @@ export class PlanList {
       disabled: !this.sections[n + by],
       "aria-label": `Move section ${n + 1} ${by < 0 ? "up" : "down"}`,
     });
-    const keys = (event) => {
-      const by = { ArrowUp: -1, ArrowDown: 1 }[event.key];
-      if (!by || !event.altKey) return;
-      event.preventDefault();
-      this.#move(n, by, event.target.localName);
-    };
     return element(
       "li",
-      { on: { keydown: keys } },
+      {},
       element("span", { class: "n" }, String(n + 1)),
       element("div", {}, this.#heading(one, n), this.#questions(one, n), thingsLine(one)),
       element(
@@ -105,7 +96,6 @@ export class PlanList {
       dir: "auto",
       placeholder: "What it is about",
       "aria-label": `Heading of section ${n + 1}`,
-      "aria-describedby": KEYS,
       on: { input: rename },
     });
   }

@@ -1,28 +1,32 @@
-// A run under way: the plan, what was found so far, and the searches with their pages.
-import { element, icon, link, section, siteOf, textElement } from "/ui/element.js";
-import { openFacts } from "/ui/facts.js";
-import { formatCount } from "/ui/labels.js";
-import { resultText, searchElements } from "/ui/sources.js";
+// A run under way: the plan, facts, what was found so far, and the searches with their pages.
+import { element, folded, icon, link, section, siteOf, textElement } from "/ui/element.js";
+import { formatCount, formatScalar, headName, serviceLabel } from "/ui/labels.js";
+
+const STATES = {
+  read: ["page", "read"],
+  snippet: ["page", "only the search’s excerpt was read"],
+  passed_over: ["dash", "passed over"],
+  unreadable: ["lock", "not readable"],
+  waiting: ["open", "not read"],
+};
 
 /** What is known while a run goes on. */
 export const progressSections = ({ activity, slots }) =>
-  [planSection(activity), openFacts(slots, activity.facts), foundSection(activity)].filter(Boolean);
+  [planSection(activity), factSection(slots, activity.facts), foundSection(activity)].filter(
+    Boolean,
+  );
 
 /** The searches and pages so far, for the margin. */
 export const searchSection = ({ activity }, isOver) =>
   section("searches", "Searches and pages", "", searchElements(activity, isOver));
 
-/** What was looked for, for an answer that was not found. */
-export function lookedForSection({ activity }) {
-  const items = activity.queries.map((query) => {
-    const pages = activity.pages.filter((page) => page.query === query.query);
-    const read = pages.filter(({ state }) => state === "read").length;
-    const note = [resultText(query, activity.queries), read ? `${read} read` : ""]
-      .filter(Boolean)
-      .join(", ");
-    return element("li", {}, textElement(query.query, "p"), element("p", { class: "quiet" }, note));
-  });
-  return section("looked", "What was looked for", "", items.length && element("ul", {}, items));
+/** The searches and pages of a run that has ended, folded. */
+export function searchFold({ activity }) {
+  const searches = searchElements(activity, true);
+  if (!searches.length) return null;
+  const fold = folded("What was searched and read", searches);
+  fold.classList.add("searches");
+  return fold;
 }
 
 function planSection({ queries, pages }) {
@@ -49,6 +53,26 @@ function planState({ results, fault }, pages) {
     : ["search", formatCount(results, "result"), "begun"];
 }
 
+/** Facts while they are looked for: never "not found", never a verdict. */
+function factSection(slots, witnesses) {
+  const rows = Object.entries(slots).map(([name, slot]) => {
+    const isKnown = slot.status !== "missing";
+    const values = [slot.value, ...(slot.alternatives ?? []).map(({ value }) => value)];
+    const shown = values.filter((one) => one != null).map(formatScalar);
+    const note = isKnown && `On ${formatCount(witnesses[name] || 1, "page")}, not checked yet`;
+    return element(
+      "div",
+      { class: "fact" },
+      textElement(headName(name), "dt"),
+      isKnown
+        ? textElement(shown.join(" or "), "dd", { class: "value" })
+        : element("dd", { class: "quiet" }, "Looking"),
+      note && element("dd", { class: "quiet" }, note),
+    );
+  });
+  return section("facts", "Facts", "", rows.length && element("dl", {}, rows));
+}
+
 function foundSection({ found }) {
   const items = found.map(({ text, url, title }) =>
     element(
@@ -60,4 +84,63 @@ function foundSection({ found }) {
   );
   const note = "words from the pages; the answer is not written yet";
   return section("found", "Found so far", note, items.length && element("ul", {}, items));
+}
+
+// --- searches and pages --------------------------------------------------------------------------
+
+/** Each search with the pages that it found, then the pages that were read besides. */
+function searchElements({ queries, pages }, isOver) {
+  const searches = queries.filter(({ results }) => results !== null || isOver);
+  const besides = pages.filter(({ query }) => !queries.some((one) => one.query === query));
+  const found = searches.flatMap((search) => [
+    searchHead(search, queries),
+    pageList(
+      pages.filter(({ query }) => query === search.query),
+      isOver,
+    ),
+  ]);
+  return besides.length ? [...found, pageList(besides, isOver)] : found;
+}
+
+const searchHead = (search, queries) =>
+  element(
+    "h3",
+    { class: "asked" },
+    icon("search"),
+    textElement(search.query),
+    element("span", { class: "quiet" }, resultText(search, queries)),
+  );
+
+/** What a search gave; by which service, where the searches of a run had several. */
+function resultText({ results, provider, fault }, queries) {
+  if (results === null) return fault || "not searched";
+  const services = new Set(queries.map((one) => one.provider).filter(Boolean));
+  const service = services.size > 1 && provider ? ` from ${serviceLabel(provider)}` : "";
+  return `${formatCount(results, "result")}${service}`;
+}
+
+const pageList = (pages, isOver) =>
+  element(
+    "ul",
+    { class: "pages" },
+    pages.map((page) => pageElement(page, isOver)),
+  );
+
+/** A page: its title and site, and what became of it. */
+function pageElement(page, isOver) {
+  const [shape, words] = STATES[page.state];
+  const state = page.state === "waiting" && !isOver ? "found" : words;
+  const site = siteOf(page.url);
+  const why = page.note ? `${state}: ${page.note.replace(`${site}: `, "")}` : state;
+  return element(
+    "li",
+    { class: page.state },
+    icon(shape),
+    element(
+      "div",
+      {},
+      link(page.url, page.title || site, { class: "title" }),
+      textElement(`${site}: ${why}`, "p", { class: "quiet" }),
+    ),
+  );
 }
