@@ -13,11 +13,12 @@ from agent.cli import shell
 if TYPE_CHECKING:
     from agent.cli.conversation import Conversation
 
+ENDS = ("exit", "quit")
 EPILOG = """\b
 While it runs:
   :new      the next question follows none
   :sources  the quotes of the last answer, with their links
-  :quit     ends (so does Ctrl-D); Ctrl-C stops an answer, not the chat
+  exit      ends, as do quit and Ctrl-D; Ctrl-C stops an answer, not the chat
 
 \b
 Examples:
@@ -55,7 +56,7 @@ def command(as_json: bool, **options: Any) -> int:
         return 0
     for raw in shell.require_stdin():
         line = raw.decode("utf-8", "replace").strip()
-        if line == ":quit":
+        if line in ENDS:
             break
         if line:
             conversation.reply(line)
@@ -80,12 +81,12 @@ def _talk(conversation: Conversation) -> None:
     while True:
         try:
             line = _prompt().strip()
-            if line == ":quit":
+            if line in ENDS:
                 return
             if line:
                 conversation.reply(line)
         except KeyboardInterrupt:
-            click.echo("\n:quit or Ctrl-D ends the chat.", err=True)
+            click.echo("\nexit or Ctrl-D ends the chat.", err=True)
         except EOFError:
             click.echo(err=True)
             return

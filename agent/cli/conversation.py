@@ -20,7 +20,7 @@ from agent.run.progress import with_progress_line
 from agent.settings import load_options
 from agent.state.sanitizing import sanitize_for_display
 
-HELP = ":new begins anew, :sources shows the quotes of the last answer, :quit ends."
+HELP = ":new begins anew, :sources shows the quotes of the last answer, exit ends."
 STOPPING = "Stopping with the best answer so far; once more to leave it."
 
 

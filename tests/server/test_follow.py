@@ -141,7 +141,7 @@ def chat(world: Services, folder: Path, lines: list[str], *arguments: str) -> tu
 
 @pytest.mark.slow
 def test_lines_are_questions_that_follow_one_another(world: Services, tmp_path: Path) -> None:
-    status, out, err = chat(world, tmp_path, [PARENT, "", FOLLOW_UP, ":sources", ":what", ":quit"])
+    status, out, err = chat(world, tmp_path, [PARENT, "", FOLLOW_UP, ":sources", ":what", "quit"])
     assert status == 0
     assert "The founder is Ada Lindqvist [1].\n\n[1] firm <" in out
     assert "The founded is 1931 [1]." in out and "#:~:text=" in out
@@ -196,11 +196,11 @@ def test_an_interrupt_stops_the_answer_and_not_the_chat(world: Services, tmp_pat
         seen.wait_for("(partial;")
         process.send_signal(signal.SIGINT)  # after the answer it ends nothing, nor at the prompt
         os.write(master, b"\n")  # a line editor sees a signal that came before it waits by a key
-        seen.wait_for(":quit or Ctrl-D")
+        seen.wait_for("exit or Ctrl-D")
         os.write(master, f"{FOLLOW_UP}\n".encode())
         seen.wait_for("1931")
         seen.wait_for("(complete; 0 searches")
-        os.write(master, b":quit\n")
+        os.write(master, b"exit\n")
         assert process.wait(30) == 0
     os.close(master)
 
