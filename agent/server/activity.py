@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from agent.answer.addresses import CorpusAddresses
-from agent.answer.messages import group_by_source
 from agent.evidence import is_heading, is_row, rank_texts, split_sentences
 from agent.evidence.credibility import host_kind
 from agent.state import (
@@ -21,12 +20,8 @@ from agent.state import (
     Reflected,
     Research,
     Searched,
-    Source,
 )
 from agent.state.urls import canonical_url
-
-if TYPE_CHECKING:
-    from agent.answer import Citation
 
 MAX_QUERIES, MAX_PAGES, MAX_FOUND = 60, 200, 6
 MAX_CONTEXT = 300  # characters on either side of a quote
@@ -49,7 +44,6 @@ class PageActivity(Frozen):
 
     url: str
     title: str
-    date: str = ""
     query: str = ""
     state: PageState = "waiting"
     note: str = ""
@@ -63,43 +57,29 @@ class Passage(Frozen):
     title: str
 
 
-class QuoteContext(Frozen):
-    """What stands before and after the quote of a citation on its page."""
-
-    before: str
-    after: str
-
-
 class Activity(Frozen):
     """What a run did so far. `facts`: how many sources state a value of each slot.
 
-    `found` is empty once there is an answer with citations. `contexts` has one entry for each
-    citation of the answer: `2-1` is the first quote of source 2.
+    `found` is empty once there is an answer with citations.
     """
 
     queries: tuple[QueryActivity, ...] = ()
     pages: tuple[PageActivity, ...] = ()
     found: tuple[Passage, ...] = ()
     facts: dict[str, int] = Field(default_factory=dict)
-    contexts: dict[str, QuoteContext] = Field(default_factory=dict)
 
 
-def describe_activity(
-    research: Research, corpus: str, citations: Iterable[Citation] = ()
-) -> Activity:
-    """What a run did so far; with the citations of its answer once there is one.
+def describe_activity(research: Research, corpus: str, *, is_answered: bool = False) -> Activity:
+    """What a run did so far.
 
     `corpus` is where its corpus lies, which is not told. Any thread may call this.
     """
     addresses = CorpusAddresses(corpus)
-    sources = research.sources
-    cited = tuple(citations)
     return Activity(
         queries=tuple(_describe_queries(research, addresses)),
         pages=tuple(_describe_pages(research, addresses)),
-        found=() if cited else tuple(_find_passages(research, addresses)),
+        found=() if is_answered else tuple(_find_passages(research, addresses)),
         facts=_count_witnesses(research),
-        contexts=_find_contexts(cited, sources),
     )
 
 
@@ -127,13 +107,11 @@ def _describe_pages(research: Research, addresses: CorpusAddresses) -> Iterator[
     for read in research.events_of(PageRead):
         pages.setdefault(canonical_url(read.hit.url), (read.hit, ""))
     ends = dict(_find_ends(research, addresses))
-    dates = {canonical_url(read.hit.url): read.page.date for read in research.events_of(PageRead)}
     for key, (hit, query) in tuple(pages.items())[:MAX_PAGES]:
         state, note, url, title = ends.get(key, ("waiting", "", hit.url, hit.title))
         yield PageActivity(
             url=addresses.shorten_url(url),
             title=title or hit.title,
-            date=hit.date or dates.get(key, ""),
             query=query,
             state=state,
             note=note,
@@ -192,42 +170,3 @@ def _best_sentence(text: str, topic: str) -> str:
     scores = rank_texts(told, topic) if told else []
     best = max(scores, default=0.0)
     return told[scores.index(best)][:MAX_CONTEXT] if best > 0 else ""
-
-
-# --- what stands around a quote ------------------------------------------------------------------
-
-
-def _find_contexts(
-    citations: Iterable[Citation], sources: Iterable[Source]
-) -> dict[str, QuoteContext]:
-    return {
-        f"{number}-{n}": _find_context(citation, sources)
-        for number, quotes in group_by_source(citations).items()
-        for n, citation in enumerate(quotes, 1)
-    }
-
-
-def _find_context(citation: Citation, sources: Iterable[Source]) -> QuoteContext:
-    pages = (source.page for source in sources)
-    text = next((page.text for page in pages if page.sha256 == citation.page_sha256), "")
-    return QuoteContext(
-        before=_last_sentence(text[max(0, citation.start - MAX_CONTEXT) : citation.start]),
-        after=_first_sentence(text[citation.end : citation.end + MAX_CONTEXT]),
-    )
-
-
-def _last_sentence(text: str) -> str:
-    """The last sentence of what stands before a quote, in the quote's own paragraph."""
-    line = text.rpartition("\n")[2]
-    spans = [span for span in split_sentences(line) if line[slice(*span)].strip()]
-    return line[spans[-1][0] :].strip() if spans else ""
-
-
-def _first_sentence(text: str) -> str:
-    """The first sentence of what stands after a quote, in the quote's own paragraph.
-
-    What is left of the sentence that the quote is of counts as one.
-    """
-    line = text.partition("\n")[0]
-    spans = [span for span in split_sentences(line) if any(map(str.isalnum, line[slice(*span)]))]
-    return line[: spans[0][1]].strip() if spans else line.strip()

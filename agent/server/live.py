@@ -129,7 +129,9 @@ class LiveRun:
             self._follow_events(run, started)
             answer = run.answer()
             self.seconds = time.monotonic() - started
-            self._activity = describe_activity(run.research, run.corpus, answer.citations)
+            self._activity = describe_activity(
+                run.research, run.corpus, is_answered=bool(answer.citations)
+            )
             self.finish(answer)
 
     def _follow_events(self, run: Run, last: float) -> None:
@@ -144,7 +146,7 @@ class LiveRun:
     def show(self, answer: Answer, research: Research, corpus: str) -> None:
         """Show a run of an earlier process: its answer, and what it found and read."""
         self._append_frame("start", self._summary.question)
-        self._activity = describe_activity(research, corpus, answer.citations)
+        self._activity = describe_activity(research, corpus, is_answered=bool(answer.citations))
         self.finish(answer)
 
     def finish(self, answer: Answer) -> None:

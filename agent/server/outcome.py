@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from agent.answer.check import FAILING, build_check_result
 from agent.answer.check_view import summarize
-from agent.answer.messages import STATUSES, all_claims
+from agent.answer.messages import STATUSES, all_claims, describe_verdicts
 from agent.state import Frozen
 
 if TYPE_CHECKING:
@@ -28,13 +28,8 @@ class Outcome(Frozen):
 def describe_outcome(answer: Answer, *, cancelled: bool) -> Outcome:
     """The outcome of an answer, or of a check that the run made."""
     text, tone = ("Stopped by you", "quiet") if cancelled else _judge(answer)
-    models = answer.run.models if answer.run else ()
-    return Outcome(
-        text=text,
-        tone=tone,
-        confirmed=_count_confirmed(answer),
-        quoted=models == (STAND_IN,) and answer.check is None,
-    )
+    quoted = bool(answer.run and answer.run.models == (STAND_IN,) and not answer.check)
+    return Outcome(text=text, tone=tone, confirmed=describe_verdicts(answer), quoted=quoted)
 
 
 def _judge(answer: Answer) -> tuple[str, Tone]:
@@ -61,14 +56,3 @@ def _judge_check(answer: Answer) -> tuple[str, Tone]:
         return summarize(result), "bad"
     is_whole = result.shares.judged and result.shares.holding == result.shares.claims
     return summarize(result), "ok" if is_whole else "warn"
-
-
-def _count_confirmed(answer: Answer) -> str:
-    """`3 of 4 sentences confirmed`; "" without sentences."""
-    claims = [] if answer.status == "insufficient" else all_claims(answer)
-    confirmed = sum(claim.verdict == "supported" for claim in claims)
-    if not claims:
-        return ""
-    if confirmed < len(claims):
-        return f"{confirmed} of {len(claims)} sentence{'s' * (len(claims) > 1)} confirmed"
-    return f"all {confirmed} sentences confirmed" if confirmed > 1 else "its sentence confirmed"

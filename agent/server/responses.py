@@ -12,7 +12,6 @@ from starlette.exceptions import HTTPException
 
 from agent.answer import Answer, build_error_answer
 from agent.answer.check import build_check_result
-from agent.answer.check_view import describe_found, summarize
 from agent.answer.formats import to_markdown, write_answer
 from agent.answer.pdf_renderer import require_browser
 from agent.errors import AgentError, JournalError, NotConfigured, UsageError
@@ -28,14 +27,8 @@ T = TypeVar("T")
 
 
 def result_body(answer: Answer) -> dict[str, Any]:
-    """The answer object as JSON, with the report as Markdown and the question.
-
-    Of a check the report tells in lines what came of it, and what was found.
-    """
+    """The answer object as JSON, with the report as Markdown and the question."""
     report = answer.report.markdown if answer.report else to_markdown(answer)
-    if answer.check:
-        result = build_check_result(answer)
-        report = "\n".join((summarize(result), *describe_found(result)))
     return answer.model_dump(mode="json") | {"report": report, "question": answer.topic}
 
 

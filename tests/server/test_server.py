@@ -199,9 +199,7 @@ def test_what_a_run_looked_for_and_read_is_told(web: Web) -> None:
     assert activity["queries"][0]["provider"] == "corpus" and activity["queries"][0]["results"] > 1
     states = {page["url"]: page["state"] for page in activity["pages"]}
     assert states["corpus:lego.md"] == "read" and set(states.values()) == {"read", "waiting"}
-    [context] = activity["contexts"].values()
-    assert context["before"].startswith("The LEGO Group is a Danish toy company")
-    assert context["after"].startswith("The founder's descendants") and not activity["found"]
+    assert not activity["found"]
     assert activity["facts"] == {"who": 1, "when": 1} and detail["max_usd"] is None
 
     def found(words: str) -> set[str]:

@@ -104,7 +104,7 @@ export class Article {
     if (method) this.body.append(method); // how it was made is read last
     if (!isMissing) this.body.append(searchFold(run) ?? "");
     this.quotes?.leave();
-    this.quotes = new QuoteCard(this.margin, run.activity.contexts);
+    this.quotes = new QuoteCard(this.margin);
     this.quotes.showFirst(this.body);
     const canFollow = !run.isCheck && !run.answer.error;
     this.foot.replaceChildren(canFollow ? followForm(this.actions.followUp) : "");

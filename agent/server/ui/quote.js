@@ -7,8 +7,8 @@ const CAREFUL = matchMedia("(prefers-reduced-motion: reduce)");
 
 /** A card that shows a quote of the answer, which the server has written into the same page. */
 export class QuoteCard {
-  /** `place` gets the card; `contexts` are the sentences around each quote, by `source-quote`. */
-  constructor(place, contexts) {
+  /** `place` gets the card. */
+  constructor(place) {
     this.card = element("section", {
       class: "card",
       role: "dialog",
@@ -17,7 +17,6 @@ export class QuoteCard {
     });
     place.append(this.card);
     this.place = place;
-    this.contexts = contexts;
     this.marker = null; // whose quote is open
     this.resize = () => this.#settle();
     addEventListener("resize", this.resize);
@@ -69,13 +68,11 @@ export class QuoteCard {
     DESK.removeEventListener("change", this.resize);
   }
 
-  /** Title and kind of the source, the quote in its paragraph, and how the sentence was judged. */
+  /** Title and kind of the source, the quote, and how the sentence was judged. */
   #content(marker, quote) {
     const source = quote.closest(".source");
     const copy = quote.cloneNode(true);
     copy.removeAttribute("id");
-    const context = this.contexts[quote.id.match(/quote-(\d+-\d+)$/)?.[1]];
-    if (context) addContext(copy.querySelector("p"), context);
     const title = source.querySelector(".title > :last-child").textContent;
     const why = marker.closest(".sentence")?.dataset.why ?? "The words that this rests on.";
     return [
@@ -117,11 +114,3 @@ export class QuoteCard {
 }
 
 const cloned = (one) => one.cloneNode(true);
-
-/** The words of a quote as a mark, with the sentences before and after it. */
-function addContext(words, { before, after }) {
-  const mark = element("mark", {}, ...words.childNodes);
-  const gap = /^\p{P}/u.test(after) ? "" : " ";
-  const around = [before && `${before} `, mark, after && gap + after];
-  words.replaceChildren(...around.filter(Boolean));
-}
