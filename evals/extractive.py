@@ -22,7 +22,6 @@ from evals.questions import (
     CORPUS,
     contains_answer,
     load_questions,
-    normalize,
     rank_sentences,
     take_words,
     write_corpus_without_gold,
@@ -60,11 +59,6 @@ class Outcome(NamedTuple):
     def wrong(self) -> bool:
         """Whether something is told that is not right."""
         return self.words is not None and not self.right
-
-    @property
-    def yes_or_no(self) -> bool:
-        """Whether a yes or no is asked for, which quotes cannot give."""
-        return normalize(self.question["answers"][0]).strip() in ("yes", "no")
 
 
 def prepare(questions: Sequence[Any], bench: Bench) -> None:
@@ -135,7 +129,6 @@ EVALUATION = Evaluation(
                 "partial": share(_is("partial")),
                 "abstained": share(lambda o: o.words is None),
                 "words": average("words", ".0f"),
-                "a yes or no is asked": share("yes_or_no"),
             },
             total=True,
             where=_has_page,

@@ -174,11 +174,6 @@ def interval(value: Value) -> Cell:
     return cell
 
 
-def only(value: Value) -> Cell:
-    """A cell with the value of the only outcome of a row."""
-    return lambda outcomes: str(*take(value, outcomes))
-
-
 def spread(value: Value, names: Sequence[str]) -> Cell:
     """A cell with the per cent of outcomes that have each value, as `92 / 0 / 8 / 0`."""
 
