@@ -17,7 +17,8 @@ from evals.knowing import Word, judge_prompt
 from evals.questions import contains_answer
 
 if TYPE_CHECKING:
-    from agent.run import Run
+    from agent.outside.rate_limits import RateLimiter, no_rate_limits
+from agent.run import Run
 
 _SOURCE = re.compile(r'<source id="(\d+)" title="([^"]*)"[^>]*>(.*?)</source>', re.S)
 Think = Callable[[Task[Any]], Mapping[str, Any]]
@@ -73,7 +74,7 @@ def run_scripted(topic: str, model: Any, corpus: Path, bench: Bench, **settings:
     made = Settings(corpus=corpus, **bench.folders, **PATIENT, **settings)
     header = {"run": "eval", "topic": topic, "at": "2026-01-01T00:00:00Z"}
     journal = Journal({**header, "strategy": made.strategy})
-    parts = make_parts(made, journal, [model], open_sources(made))
+    parts = make_parts(made, journal, [model], open_sources(made), RateLimiter(no_rate_limits()))
     return finish(Run(parts, requested_slots(made)))
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from dataclasses import dataclass
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from agent.errors import AgentError, Halt, JournalDamaged, JournalError, OutsideError, Stopped
@@ -20,22 +20,6 @@ Req = TypeVar("Req")
 Res = TypeVar("Res")
 
 
-@dataclass(frozen=True)
-class CallKind(Generic[Req, Res]):
-    """What the calls of one kind have of their own: how each is made, written and paid for."""
-
-    name: Literal["ask", "search", "read"]
-    make: Callable[[Req], Res]  # goes outside: it raises OutsideError when it fails
-    encode_request: Callable[[Req], Json]  # what identifies the request
-    encode_response: Callable[[Res], Json]
-    decode_response: Callable[[Req, Json], Res]  # may raise ValueError, TypeError, KeyError
-    permit: Callable[[Req], None]  # before it goes outside; raises Halt to forbid it
-    check_time: Callable[[Req], None]  # while it is waited for; raises Halt to end the wait
-    on_end: Callable[[Req], None] = lambda _: None  # after it went outside and was recorded
-    on_recall: Callable[[Res], None] = lambda _: None  # gets each response from the journal
-    prepare: Callable[[Req], Req] = lambda request: request  # before it is made in any way
-
-
 class Flight(NamedTuple):
     """A call under way: its request, as it is written too, its key, and who waits for it."""
 
@@ -45,14 +29,52 @@ class Flight(NamedTuple):
     future: Future[Any]
 
 
-class RecordedCall(Generic[Req, Res]):
-    """An outside call that is made once: answered by the journal, shared in flight, or made now."""
+class RecordedCall(ABC, Generic[Req, Res]):
+    """An external call that is made once: answered by the journal, shared in flight, or made now.
 
-    def __init__(self, journal: Journal, kind: CallKind[Req, Res], limits: WaitLimits) -> None:
+    A subclass says how calls of its kind are made, written and paid for.
+    """
+
+    name: Literal["ask", "search", "read"]
+
+    def __init__(self, journal: Journal, limits: WaitLimits) -> None:
         self._journal = journal
-        self._kind = kind
         self._limits = limits
         self._slowest_recalled = 0.0  # seconds that a call from the journal took when it was made
+
+    @abstractmethod
+    def make(self, request: Req) -> Res:
+        """Make the call. Raises OutsideError."""
+
+    @abstractmethod
+    def encode_request(self, request: Req) -> Json:
+        """What identifies a request."""
+
+    @abstractmethod
+    def encode_response(self, response: Res) -> Json:
+        """A response as it is written."""
+
+    @abstractmethod
+    def decode_response(self, request: Req, written: Json) -> Res:
+        """A response that was written. Raises ValueError, TypeError, LookupError."""
+
+    @abstractmethod
+    def permit(self, request: Req) -> None:
+        """Before a call is made. Raises Halt to forbid it."""
+
+    @abstractmethod
+    def check_time(self, request: Req) -> None:
+        """While a call is waited for. Raises Halt to end the wait."""
+
+    def prepare(self, request: Req) -> Req:
+        """The request as it is made and written."""
+        return request
+
+    def on_end(self, request: Req) -> None:
+        """After a call was made and recorded."""
+
+    def on_recall(self, response: Res) -> None:
+        """After a response came from the journal."""
 
     def __call__(self, request: Req) -> Res:
         """Make the call and wait. Raises OutsideError, or Halt."""
@@ -63,7 +85,7 @@ class RecordedCall(Generic[Req, Res]):
 
     def start(self, request: Req) -> Future[Res]:
         """Make the call without waiting. Equal requests share one result, as it is recorded."""
-        return self._start(self._kind.prepare(request))
+        return self._start(self.prepare(request))
 
     def _start(self, request: Req) -> Future[Res]:
         flight = self._flight_of(request)
@@ -90,7 +112,7 @@ class RecordedCall(Generic[Req, Res]):
         if self._journal.stop.is_set():
             return Stopped(STOPPED)
         try:
-            self._kind.permit(flight.request)
+            self.permit(flight.request)
         except Halt as halt:
             return halt
         return None
@@ -107,7 +129,7 @@ class RecordedCall(Generic[Req, Res]):
 
     def result_if_done(self, request: Req) -> Res | None:
         """The result of a call that ended well before gathering ended; None if there is none."""
-        request = self._kind.prepare(request)
+        request = self.prepare(request)
         key = self._flight_of(request).key
         has_ended = self._journal.find_call(key) or self._journal.has_ended_in_time(key)
         if not has_ended:
@@ -122,7 +144,7 @@ class RecordedCall(Generic[Req, Res]):
         return self._outcomes(requests)
 
     def _outcomes(self, requests: Sequence[Req]) -> Iterator[Res | OutsideError]:
-        requests = list(map(self._kind.prepare, requests))
+        requests = list(map(self.prepare, requests))
         try:
             yield from self._collect(requests)
         except Halt as halt:
@@ -136,7 +158,7 @@ class RecordedCall(Generic[Req, Res]):
 
         A halt in a search or a read ends all gathering. After one in a model call, others go on.
         """
-        if self._kind.name == "ask":
+        if self.name == "ask":
             return [self._flight_of(request).key for request in requests]
         return list(self._journal.in_flight)
 
@@ -167,7 +189,7 @@ class RecordedCall(Generic[Req, Res]):
         try:
             if self._journal.stop.is_set():
                 raise Stopped(STOPPED)
-            self._kind.check_time(request)
+            self.check_time(request)
         except Halt as halt:
             self._journal.halt(halt.message, self._abandoned_keys(requests))
             if not self._journal.has_ended_in_time(self._flight_of(request).key):
@@ -179,8 +201,8 @@ class RecordedCall(Generic[Req, Res]):
         """Go outside, and record what comes of it."""
         outcome: Res | OutsideError
         try:
-            outcome = self._kind.make(flight.request)
-            result = {"response": self._kind.encode_response(outcome)}
+            outcome = self.make(flight.request)
+            result = {"response": self.encode_response(outcome)}
         except Exception as error:  # a provider's failure becomes a recorded outcome
             outcome = error if isinstance(error, OutsideError) else self._unexpected_error(error)
             result = {"error": encode_error(outcome)}
@@ -188,7 +210,7 @@ class RecordedCall(Generic[Req, Res]):
 
     def _give_up(self, flight: Flight, outcome: Literal["timeout", "missed", ""]) -> None:
         """Record that a call was given up. A response that comes later is not used."""
-        name, timed_out = self._kind.name, outcome == "timeout"
+        name, timed_out = self.name, outcome == "timeout"
         reason = "did not answer in time" if timed_out else "was much slower than the others"
         error = ERROR_CLASSES[name](
             f"The {name} {reason} and was given up.", outcome="timeout" if timed_out else "missed"
@@ -203,18 +225,18 @@ class RecordedCall(Generic[Req, Res]):
 
     def _unexpected_error(self, error: Exception) -> OutsideError:
         """For a bug, here or in a library: its type alone, since its text may hold a key."""
-        name = self._kind.name
+        name = self.name
         return ERROR_CLASSES[name](f"An unexpected {type(error).__name__} in the {name}.")
 
     def _end(
         self, flight: Flight, outcome: Res | OutsideError, result: Json, *, write: bool
     ) -> None:
         """Record a call's outcome, then publish it. Only the first outcome of a call counts."""
-        line = {"call": self._kind.name, "key": flight.key, "request": flight.body, **result}
+        line = {"call": self.name, "key": flight.key, "request": flight.body, **result}
         if not self._journal.record(line, write):
             return
         if write:
-            self._kind.on_end(flight.request)
+            self.on_end(flight.request)
         if isinstance(outcome, OutsideError):
             flight.future.set_exception(outcome)
         else:
@@ -249,19 +271,19 @@ class RecordedCall(Generic[Req, Res]):
     def _decode(self, request: Req, line: CallLine) -> tuple[Res | OutsideError, Json]:
         """What a line says came of a call, and the same as it is written."""
         if "error" in line.model_fields_set:
-            error = decode_error(self._kind.name, line.error)
+            error = decode_error(self.name, line.error)
             return error, {"error": encode_error(error)}
-        response = self._kind.decode_response(request, line.response)
-        self._kind.on_recall(response)
-        return response, {"response": self._kind.encode_response(response)}
+        response = self.decode_response(request, line.response)
+        self.on_recall(response)
+        return response, {"response": self.encode_response(response)}
 
     def _flight_of(self, request: Req) -> Flight:
         """A call that nobody has made yet."""
-        body = self._kind.encode_request(request)
-        return Flight(request, body, call_key(self._kind.name, body), Future())
+        body = self.encode_request(request)
+        return Flight(request, body, call_key(self.name, body), Future())
 
     def _describe(self, flight: Flight) -> str:
         """A call in words for the user."""
         body = flight.body
         said = body.get("query") or body.get("url") or body.get("task") or ""
-        return f"{self._kind.name} {said}"
+        return f"{self.name} {said}"

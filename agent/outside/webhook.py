@@ -24,18 +24,15 @@ TRIES = 2  # where the connection fails or the server is at fault
 PREFIX = "whsec_"  # of a secret that is base64
 
 
-def check_webhook(url: str, secret: str, name: str = "--webhook") -> None:
-    """Raises UsageError or NotConfigured for a webhook that could not be sent.
-
-    `name`: of what holds the address.
-    """
+def check_webhook(url: str, secret: str) -> None:
+    """Raises UsageError or NotConfigured for a webhook that could not be sent."""
     try:
         parts = urlsplit(url)
         is_web = parts.scheme in ("http", "https") and bool(parts.hostname)
     except ValueError:
         is_web = False
     if not is_web:
-        raise UsageError(f"{name} is no address of the web.", "Give one: https://...")
+        raise UsageError("--webhook is no address of the web.", "Give one: https://...")
     if not secret:
         fault = "RESEARCH_AGENT_WEBHOOK_SECRET is not set: it signs what the webhook gets."
         remedy = f"Set it to a secret that the receiver knows: {PREFIX} and 24 to 64 random bytes"
@@ -50,7 +47,6 @@ def post_event(
     event_id: str,
     data: Mapping[str, Any],
     *,
-    name: str = "--webhook",
     timeout: float = TIMEOUT,
 ) -> None:
     """Post `{"type", "timestamp", "data"}`. A receiver drops a second event of the same id.
@@ -60,7 +56,7 @@ def post_event(
     event = {"type": kind, "timestamp": utc_now(), "data": data}
     body = json.dumps(event, ensure_ascii=False).encode("utf-8", "replace")
     host = "://".join(urlsplit(url)[:2])
-    endpoint = Endpoint(host, name, timeout=timeout, error_class=OutsideError)
+    endpoint = Endpoint(host, "--webhook", timeout=timeout, error_class=OutsideError)
     for left in range(TRIES - 1, -1, -1):
         try:
             headers = sign(body, secret, event_id, int(time.time()))

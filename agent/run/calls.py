@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import wait
 from typing import Any, NamedTuple, TypeVar
@@ -10,13 +11,13 @@ from pydantic import SecretStr
 
 from agent.errors import Halt, OutsideError, Spent
 from agent.llm import Model, ModelChain
-from agent.outside import AnswerT, Ask, Outside, Parent, Reply, Task, TaskKind, Thinking, spawn
+from agent.outside import Outside, Parent, Reply, Task, TaskKind, Thinking, spawn
 from agent.outside.budget import Budget, Caps, Cost, sum_usage
 from agent.outside.deadline import WaitLimits
 from agent.outside.journal import Journal, call_key
 from agent.outside.query_guard import QueryGuard
 from agent.outside.rate_limits import RateLimiter
-from agent.outside.recorded_call import CallKind, RecordedCall
+from agent.outside.recorded_call import RecordedCall
 from agent.outside.recording import parent_of
 from agent.run.costs import (
     PROMPT_FRAME_TOKENS,
@@ -26,7 +27,6 @@ from agent.run.costs import (
     limit_reply,
 )
 from agent.run.models import answer_extractively, order_models
-from agent.run.resources import open_rate_limits
 from agent.run.sources import Sources
 from agent.settings import Settings
 from agent.settings.mcp_servers import find_mcp_servers
@@ -34,6 +34,7 @@ from agent.state import Frozen, Page, SearchResults
 from agent.state.json_data import Json
 from agent.state.urls import canonical_url
 
+Prepare = Callable[[Task[Any]], Task[Any]]
 Orders = Mapping[TaskKind, Sequence[Model]]  # which models a kind of task is asked of
 ResponseT = TypeVar("ResponseT", bound=Frozen)
 
@@ -49,7 +50,7 @@ def compose_calls(
     journal: Journal,
     models: Sequence[Model],
     sources: Sources,
-    rate_limiter: RateLimiter | None = None,
+    rate_limiter: RateLimiter,
 ) -> Outside:
     """Compose the three calls of a run, each with what wraps it, the outermost first:
 
@@ -57,27 +58,25 @@ def compose_calls(
     search: journal(budget(query guard(cache(fallback(rate limit(provider))))))
     read:   journal(budget(cache(page reader)))
 
-    The sources come with their cache, fallback and limits. Replies of models are not cached,
-    but for those that say what a judge is worth.
-    Without `rate_limiter`, the limits are those that all runs on this machine share.
+    The sources come with their cache, fallback and limits. Replies of models are not cached.
     """
-    rate_limiter = rate_limiter or RateLimiter(open_rate_limits(settings))
     orders = order_models(settings, models)
     budget = _make_budget(settings, journal, orders)
     sources.limit_spending(budget)
-    waited = rate_limiter.seconds_waited
-    recorder = CallRecorder(journal, budget, settings.patience, waited)
+    context = CallContext(journal, budget, settings.patience, rate_limiter.seconds_waited)
     chain = _make_chain(settings, models, orders, budget, rate_limiter)
     guard = QueryGuard(secrets_of(settings), str(journal.header["topic"]))
     warm_up = spawn(chain.warm)
-    prepare = _preparation(settings, journal, guard)
-    ask = recorder.record_ask(chain, chain, orders, prepare)
+    ask = RecordedAsk(context, chain, orders, _preparation(settings, journal, guard))
 
     def search(query: str) -> SearchResults:
         guard.check(query)
         # the first reply takes longest, so the model's import and its request go first
         wait([warm_up], timeout=WARM_UP_TIMEOUT)
         return sources.search(query)
+
+    recorded_search = RecordedSearch(context, search, 2 * settings.search_timeout)
+    recorded_search.recalled = sources.count_earlier
 
     def warm() -> None:
         wait([warm_up], timeout=WARM_UP_TIMEOUT)
@@ -90,20 +89,16 @@ def compose_calls(
     return Outside(
         ask,
         answer_extractively,
-        recorder.record_source(
-            SearchResults, search, 2 * settings.search_timeout, sources.count_earlier
-        ),
-        recorder.record_source(Page, sources.read, settings.read_timeout),
+        recorded_search,
+        RecordedRead(context, sources.read, settings.read_timeout),
         warm,
         close,
         sources.warnings,
-        _record_parent(recorder, sources, journal),
+        _record_parent(context, sources),
     )
 
 
-def _preparation(
-    settings: Settings, journal: Journal, guard: QueryGuard
-) -> Callable[[Task[Any]], Task[Any]]:
+def _preparation(settings: Settings, journal: Journal, guard: QueryGuard) -> Prepare:
     """What gives each task the day on which its run began, and how much to think.
 
     So a resumed or replayed run asks the same. The query guard sees each task before it is asked.
@@ -118,23 +113,19 @@ def _preparation(
     return prepare
 
 
-def _record_parent(recorder: CallRecorder, sources: Sources, journal: Journal) -> Parent | None:
+def _record_parent(context: CallContext, sources: Sources) -> Parent | None:
     """The recorded calls of the runs that this one follows; None if it follows none.
 
     They cost nothing and leave the machine as little as the journal does, so the budget and the
     query guard do not see them. Their requests name the run: they are other calls than those of the
     same query or page outside.
     """
-    parent = parent_of(journal.header)
+    parent = parent_of(context.journal.header)
     if parent is None:
         return None
-    return Parent(
-        tuple(parent.earlier),
-        recorder.record_source(
-            SearchResults, sources.search_parent, PARENT_TIMEOUT, run=parent.run
-        ),
-        recorder.record_source(Page, sources.read_parent, PARENT_TIMEOUT, run=parent.run),
-    )
+    search = RecordedSearch(context, sources.search_parent, PARENT_TIMEOUT, parent.run)
+    read = RecordedRead(context, sources.read_parent, PARENT_TIMEOUT, parent.run)
+    return Parent(tuple(parent.earlier), search, read)
 
 
 def choose_thinking(task: Task[Any], settings: Settings) -> Thinking:
@@ -203,7 +194,64 @@ def _cost_of(task: Task[Any], orders: Orders) -> Cost:
 
 
 class RecordedAsk(RecordedCall[Task[Any], Reply[Any]]):
-    """The recorded calls of models."""
+    """The recorded calls of models. A resumed run goes on without those that failed.
+
+    No task is given up for being slow: one that is tried again takes its time.
+    """
+
+    name = "ask"
+
+    def __init__(
+        self, context: CallContext, chain: ModelChain, orders: Orders, prepare: Prepare
+    ) -> None:
+        waits = WaitLimits(ASK_TIMEOUT, ASK_TIMEOUT, context.rate_limit_wait)
+        super().__init__(context.journal, waits)
+        self._budget, self._chain, self._orders = context.budget, chain, orders
+        self._prepare = prepare
+
+    def prepare(self, request: Task[Any]) -> Task[Any]:
+        """The task with the day of the run."""
+        return self._prepare(request)
+
+    def make(self, request: Task[Any]) -> Reply[Any]:
+        """Ask the models in order."""
+        return self._chain(request)
+
+    def encode_request(self, request: Task[Any]) -> Json:
+        """What identifies a task: its prompts, and its turns with tools if any.
+
+        Of the turns only the last one is written out: the lines before have the others.
+        """
+        prompts = {"system": request.system_prompt(), "prompt": request.prompt()}
+        exchanges = [exchange.model_dump(mode="json") for exchange in request.exchanges]
+        before = call_key("exchanges", {"exchanges": exchanges[:-1]}) if exchanges[1:] else ""
+        turns = {"before": before, "exchanges": exchanges[-1:]}
+        return {"task": request.name, **prompts} | {k: v for k, v in turns.items() if v}
+
+    def encode_response(self, response: Reply[Any]) -> Json:
+        """The reply as JSON."""
+        return response.model_dump(mode="json", serialize_as_any=True)
+
+    def decode_response(self, request: Task[Any], written: Json) -> Reply[Any]:
+        """The reply, with the answer as the task has it."""
+        answer = request.answer_type.model_validate(written["answer"])
+        return Reply[Any].model_validate({**written, "answer": answer})
+
+    def permit(self, request: Task[Any]) -> None:
+        """Reserve what the reply may cost at most."""
+        self._budget.reserve_call(_cost_of(request, self._orders), last=_is_last(request))
+
+    def check_time(self, request: Task[Any]) -> None:
+        """Raises Exhausted when the time is up."""
+        self._budget.check_time(last=_is_last(request))
+
+    def on_end(self, request: Task[Any]) -> None:
+        """Release what was reserved."""
+        self._budget.release(_cost_of(request, self._orders))
+
+    def on_recall(self, response: Reply[Any]) -> None:
+        """Let the chain know which models failed before."""
+        self._chain.recall(response)
 
     def collect(  # type: ignore[override]  # a halt is an outcome too
         self, requests: Sequence[Task[Any]]
@@ -218,85 +266,86 @@ class RecordedAsk(RecordedCall[Task[Any], Reply[Any]]):
             yield from (self.result_if_done(task) or halt for task in left)
 
 
-class CallRecorder(NamedTuple):
-    """Wraps the calls of a run with its journal and its budget."""
+class RecordedSource(RecordedCall[str, ResponseT]):
+    """Recorded searches, or reads of pages.
+
+    With `run` the journal of that earlier run is asked: it costs time alone, and in the journal it
+    is another call than that of the same query or page outside.
+    """
+
+    response_type: type[ResponseT]
+
+    def __init__(
+        self, context: CallContext, call: Callable[[str], ResponseT], timeout: float, run: str = ""
+    ) -> None:
+        """`timeout` is in seconds."""
+        waits = WaitLimits(timeout, context.patience, context.rate_limit_wait)
+        super().__init__(context.journal, waits)
+        self._budget, self._call, self._run = context.budget, call, run
+
+    def make(self, request: str) -> ResponseT:
+        """Search or read."""
+        return self._call(request)
+
+    @abstractmethod
+    def identify(self, request: str) -> Json:
+        """What identifies a request, besides the run."""
+
+    def encode_request(self, request: str) -> Json:
+        """The query or the page, and the earlier run if one is asked."""
+        return self.identify(request) | ({"run": self._run} if self._run else {})
+
+    def encode_response(self, response: ResponseT) -> Json:
+        """The results or the page as JSON."""
+        return response.model_dump(mode="json")
+
+    def decode_response(self, request: str, written: Json) -> ResponseT:
+        """The results or the page."""
+        return self.response_type.model_validate(written)
+
+    def permit(self, request: str) -> None:
+        """Reserve a call; what comes from an earlier run needs time alone."""
+        (self._budget.check_time if self._run else self._budget.reserve_call)()
+
+    def check_time(self, request: str) -> None:
+        """Raises Exhausted when the time is up."""
+        self._budget.check_time()
+
+
+class RecordedSearch(RecordedSource[SearchResults]):
+    """Recorded searches."""
+
+    name, response_type = "search", SearchResults
+    recalled: Callable[[SearchResults], None] = staticmethod(lambda _: None)  # gets old results
+
+    def identify(self, request: str) -> Json:
+        """The query as it is."""
+        return {"query": request}
+
+    def on_recall(self, response: SearchResults) -> None:
+        """Let the sources know what was found and paid before."""
+        self.recalled(response)
+
+
+class RecordedRead(RecordedSource[Page]):
+    """Recorded reads of pages."""
+
+    name, response_type = "read", Page
+
+    def identify(self, request: str) -> Json:
+        """The page, however its address is written."""
+        return {"url": canonical_url(request)}
+
+
+class CallContext(NamedTuple):
+    """What wraps the calls of a run."""
 
     journal: Journal
     budget: Budget
     patience: float  # seconds, as in WaitLimits
     rate_limit_wait: Callable[[], float]  # seconds for which this run's calls have waited so far
 
-    def record_ask(
-        self,
-        chain: ModelChain,
-        ask: Ask,
-        orders: Orders,
-        prepare: Callable[[Task[Any]], Task[Any]],
-    ) -> RecordedAsk:
-        """Recorded calls of models. A resumed run goes on without those that failed."""
-        budget = self.budget
-        kind = CallKind[Task[Any], Reply[Any]](
-            "ask",
-            ask,
-            encode_request=_encode_task,
-            encode_response=lambda r: r.model_dump(mode="json", serialize_as_any=True),
-            decode_response=_decode_reply,
-            permit=lambda task: budget.reserve_call(
-                _cost_of(task, orders), last=task.name in ANSWER_TASKS
-            ),
-            check_time=lambda task: budget.check_time(last=task.name in ANSWER_TASKS),
-            on_end=lambda task: budget.release(_cost_of(task, orders)),
-            on_recall=chain.recall,
-            prepare=prepare,
-        )
-        # no task is given up for being slow: one that is tried again takes its time
-        limits = WaitLimits(ASK_TIMEOUT, ASK_TIMEOUT, self.rate_limit_wait)
-        return RecordedAsk(self.journal, kind, limits)
 
-    def record_source(
-        self,
-        response_type: type[ResponseT],
-        call: Callable[[str], ResponseT],
-        timeout: float,
-        on_recall: Callable[[ResponseT], None] = lambda _: None,
-        run: str = "",
-    ) -> RecordedCall[str, ResponseT]:
-        """Recorded searches, or reads of pages. `timeout` is in seconds.
-
-        `run`: an earlier run, whose journal is asked: no outside call, it costs time alone. In the
-        journal it is another call than that of the same query or page outside.
-        """
-        permit = self.budget.check_time if run else self.budget.reserve_call
-        of_run = {"run": run} if run else {}
-        is_search = issubclass(response_type, SearchResults)
-        kind = CallKind[str, ResponseT](
-            "search" if is_search else "read",
-            call,
-            encode_request=lambda asked: (
-                ({"query": asked} if is_search else {"url": canonical_url(asked)}) | of_run
-            ),
-            encode_response=lambda response: response.model_dump(mode="json"),
-            decode_response=lambda _, line: response_type.model_validate(line),
-            permit=lambda _: permit(),
-            check_time=lambda _: self.budget.check_time(),
-            on_recall=on_recall,
-        )
-        limits = WaitLimits(timeout, self.patience, self.rate_limit_wait)
-        return RecordedCall(self.journal, kind, limits)
-
-
-def _encode_task(task: Task[Any]) -> Json:
-    """What identifies a task in the journal: its prompts, and its turns with tools if any.
-
-    Of the turns only the last one is written out: the lines before have the others.
-    """
-    request = {"task": task.name, "system": task.system_prompt(), "prompt": task.prompt()}
-    exchanges = [exchange.model_dump(mode="json") for exchange in task.exchanges]
-    before = call_key("exchanges", {"exchanges": exchanges[:-1]}) if exchanges[1:] else ""
-    told = {"before": before, "exchanges": exchanges[-1:]}
-    return request | {name: value for name, value in told.items() if value}
-
-
-def _decode_reply(task: Task[AnswerT], response: Json) -> Reply[AnswerT]:
-    answer = task.answer_type.model_validate(response["answer"])
-    return Reply[AnswerT].model_validate({**response, "answer": answer})
+def _is_last(task: Task[Any]) -> bool:
+    """Whether a task may use what the budget reserves for the answer."""
+    return task.name in ANSWER_TASKS

@@ -30,12 +30,9 @@ def make_parts(
     journal: Journal,
     models: Sequence[Model],
     sources: Sources,
-    rate_limiter: RateLimiter | None = None,
+    rate_limiter: RateLimiter,
 ) -> RunParts:
-    """Compose the calls of a run and the strategy that makes them.
-
-    Without `rate_limiter`, the limits are those that all runs on this machine share.
-    """
+    """Compose the calls of a run and the strategy that makes them."""
     outside = compose_calls(settings, journal, models, sources, rate_limiter)
     strategy = build_strategy(outside, settings)
     return RunParts(settings, journal, outside, strategy)

@@ -75,16 +75,13 @@ def _salvage(recording: Recording, journal: Path) -> Answer:
     lines = list(recording.calls.values())
     question, draft = _last_replies(str(recording.header["topic"]), lines)
     research = recorded_research(recording)
-    hits = (hit for event in research.events_of(Searched) for hit in event.found.hits)
-    found = {canonical_url(hit.url) for hit in hits}
-    failed = len(research.events_of(Failed))
     used = round_dollars(sum_usage(lines)).model_dump()
     answer = Answer(
         topic=question,
         status="partial" if draft else "insufficient",
         answer=draft,
         claims=(Claim(text=draft, citations=()),) if draft else (),
-        sources=SourceCounts(found=len(found), read=len(research.sources), failed=failed),
+        sources=SourceCounts(found=len(research.hits), read=len(research.sources)),
         warnings=(OLDER, *(f"Read: {source.page.url}" for source in research.sources)),
         usage=Usage(**used, seconds=recording.ended_at),
         run=build_run_info(recording.header, journal),

@@ -18,13 +18,39 @@ from hypothesis import strategies as st
 from agent.errors import Exhausted, JournalError, OutsideError, SearchFailed, Stopped
 from agent.outside.deadline import WaitLimits
 from agent.outside.journal import Journal
-from agent.outside.recorded_call import CallKind, RecordedCall
+from agent.outside.recorded_call import RecordedCall
 from agent.outside.recording import VERSION, read_journal
 from agent.run import research
 from agent.settings import parse_settings
 from agent.state.json_data import Json
 from tests.support.services import GEMINI_KEY, SERPAPI_KEY, Services
 from tests.support.thinker import Fact, Thinker
+
+
+class Echo(RecordedCall[str, str]):
+    """A call that is made by a function of the test."""
+
+    name = "search"
+    go: Callable[[str], str]
+    check: Callable[[str], None]
+
+    def make(self, request: str) -> str:
+        return self.go(request)
+
+    def encode_request(self, request: str) -> Json:
+        return {"query": request}
+
+    def encode_response(self, response: str) -> Json:
+        return {"text": response}
+
+    def decode_response(self, request: str, written: Json) -> str:
+        return str(written["text"])
+
+    def permit(self, request: str) -> None:
+        self.check(request)
+
+    def check_time(self, request: str) -> None:
+        """There is no limit."""
 
 
 def recorded(
@@ -34,19 +60,9 @@ def recorded(
     patience: float = 0.2,
     permit: Callable[[str], None] = lambda _: None,
 ) -> RecordedCall[str, str]:
-    return RecordedCall(
-        journal,
-        CallKind(
-            "search",
-            go,
-            encode_request=lambda text: {"query": text},
-            encode_response=lambda text: {"text": text},
-            decode_response=lambda _, line: str(line["text"]),
-            permit=permit,
-            check_time=lambda _: None,
-        ),
-        WaitLimits(timeout=limit, patience=patience),
-    )
+    call = Echo(journal, WaitLimits(timeout=limit, patience=patience))
+    call.go, call.check = go, permit
+    return call
 
 
 def lines(path: Path) -> list[Json]:

@@ -396,7 +396,7 @@ def test_cut_after_each_call_and_replayed(world: Services, loop: Settings, tmp_p
     whole, given = ended(loop.model_copy(update={"resume": str(tmp_path / "whole.jsonl")}))
     assert given.status == "complete"
     cited, asked = given.model_dump(mode="json")["citations"], count_requests(world).total()
-    written = (tmp_path / "whole.jsonl").read_bytes().splitlines(keepends=True)
+    *written, _ = (tmp_path / "whole.jsonl").read_bytes().splitlines(keepends=True)
     for cut in range(1, len(written) + 1):
         path = tmp_path / f"{cut}.jsonl"
         path.write_bytes(b"".join(written[:cut]))
