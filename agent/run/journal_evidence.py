@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from agent import __version__
 from agent.answer import Citation
 from agent.checking.rules import QuotePlace
 from agent.outside.recording import read_journal
@@ -20,6 +21,7 @@ class JournalEvidence(NamedTuple):
     pages: dict[str, list[Page]]  # by the SHA-256 of their text
     slots_schema: Json | None  # None where the run was given none
     corpus: str = ""  # where it lies
+    is_of_this_version: bool = True  # of the program
 
     def page_text(self, citation: Citation, default: str = "") -> str:
         """The text of the page that is cited, or the default if the journal does not hold it."""
@@ -51,7 +53,9 @@ def read_evidence(journal: Path | None) -> JournalEvidence:
             pages.setdefault(page.sha256, []).append(page)
     schema = get_path(recording.header, "settings", "slots_schema")
     corpus = str(recording.header.get("corpus", ""))
-    return JournalEvidence(pages, schema if isinstance(schema, dict) else None, corpus)
+    slots_schema = schema if isinstance(schema, dict) else None
+    is_own = recording.header.get("version", __version__) == __version__
+    return JournalEvidence(pages, slots_schema, corpus, is_own)
 
 
 def _pages_of(line: Json) -> Iterator[Page]:

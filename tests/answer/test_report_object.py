@@ -206,3 +206,18 @@ def test_the_markdown_is_made_of_the_object_alone(answer: Json) -> None:
     assert again.report
     markdown = report_to_markdown(again.report, again.claims, again.citations)
     assert markdown == again.report.markdown
+
+
+def test_the_markdown_of_another_version_is_checked_by_its_markers(
+    answer: Json, journal: Path
+) -> None:
+    header, *calls = journal.read_text("utf-8").splitlines()
+    older = json.dumps(json.loads(header) | {"version": "0.1.0"})
+    journal.write_text("\n".join([older, *calls, ""]), "utf-8")
+    report = answer["report"]
+    report["markdown"] = report["markdown"].replace(
+        "**Sources analysed:**", "**Sources analysed**:"
+    )
+    assert audit_answer(answer, journal)["ok"]
+    report["markdown"] += "\nMore [99].\n"
+    assert [f["where"] for f in audit_answer(answer, journal)["failures"]] == ["report.markdown"]
