@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from agent.answer.answer_view import show_answer, show_on_terminal, show_report
-from agent.answer.html import Markup, element
+from agent.answer.html import Markup
 from agent.answer.html_renderer import render_body, render_fragment, render_page
 from agent.answer.markdown_renderer import render_markdown
 
@@ -118,13 +118,6 @@ def to_pdf(answer: Answer, browser: str = "") -> bytes:
     from agent.answer.pdf_renderer import print_html
 
     return print_html(render_page(show(answer), PDF_STYLE), browser)
-
-
-def to_html_frame(answer: Answer) -> str:
-    """The page in a frame of another page, where neither changes the other; its links open."""
-    may = "allow-popups allow-top-navigation-by-user-activation"
-    look = "width:100%;height:32em;border:0"
-    return element("iframe", srcdoc=to_html(answer), sandbox=may, style=look)
 
 
 def check_to_text(result: CheckResult, *, for_terminal: bool = False) -> str:

@@ -191,12 +191,6 @@ class Answer(Frozen):
 
         return to_markdown(self)
 
-    def _repr_html_(self) -> str:
-        """How a notebook shows it that takes HTML: as a page in a frame, apart from its styles."""
-        from agent.answer.formats import to_html_frame
-
-        return to_html_frame(self)
-
 
 #: Fields of schema 2 that earlier versions wrote, as paths; lists on the way are gone through.
 GONE_FIELDS = ("series", "report.sections.timeline", "run.edits", "run.said", "usage.reused")

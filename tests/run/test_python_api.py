@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import html
 import re
 import subprocess
 import sys
@@ -12,7 +11,6 @@ import threading
 from datetime import date
 from pathlib import Path
 
-import lxml.html
 import pytest
 from pydantic import BaseModel
 
@@ -198,17 +196,7 @@ def test_data_is_an_instance_of_the_class_that_is_the_schema(tmp_path: Path) -> 
 
 def test_a_notebook_shows_the_answer(tmp_path: Path) -> None:
     answer = research(TOPIC, offline=True, runs_dir=tmp_path, cache_dir=tmp_path).answer()
-    page = answer._repr_html_()
-    assert page.startswith("<iframe srcdoc=") and "&lt;!doctype html&gt;" in page
-    assert "<script" not in page and answer._repr_markdown_().startswith(f"# {TOPIC}")
-    foreign = answer.citations[0].model_copy(update={"quote": '"> <b onclick="x">'})
-    hostile = answer.model_copy(update={"citations": (foreign,)})._repr_html_()
-    quotes = [one.quote for one in answer.citations]
-    for shown, cited in ((page, quotes), (hostile, [foreign.quote])):
-        inner = lxml.html.fromstring(html.unescape(shown.partition('srcdoc="')[2].split('"')[0]))
-        marks = inner.xpath("//main//a[@class='marker'][@data-source='1']")
-        assert marks and all(mark.get("title") in cited for mark in marks)
-        assert not inner.xpath("//*[@onclick]")
+    assert answer._repr_markdown_().startswith(f"# {TOPIC}")
 
 
 EXAMPLES = re.findall(r"```python\n(.*?)```", (ROOT / "docs/python.md").read_text("utf-8"), re.S)
