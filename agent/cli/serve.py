@@ -15,7 +15,7 @@ Examples:
   research-agent serve --offline
   curl http://127.0.0.1:8000/api/research -H Content-Type:application/json \\
     -d '{"question": "Who founded LEGO?"}' | jq .answer
-  RESEARCH_AGENT_API_TOKEN=... research-agent serve --host 0.0.0.0 --max-usd 0.05
+  RESEARCH_AGENT_API_TOKEN=... research-agent serve --host 0.0.0.0
 """
 
 

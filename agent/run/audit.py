@@ -181,9 +181,8 @@ def _check_citations(answer: Answer, evidence: JournalEvidence) -> Iterator[Fail
 def _check_markers(answer: Answer) -> Iterator[Failure]:
     """Markers of the answer and report and citations of slots must be numbers of citations."""
     known = {citation.id for citation in answer.citations}
-    texts = {"answer": answer.answer}
-    texts |= {"report.markdown": answer.report.markdown} if answer.report else {}
-    for where, text in texts.items():
+    markdown = answer.report.markdown if answer.report else ""
+    for where, text in (("answer", answer.answer), ("report.markdown", markdown)):
         for n in sorted(cited_numbers(text) - known):
             yield where, f"[{n}] is not among the citations"
     for name, slot in answer.slots.items():

@@ -56,7 +56,7 @@ def begin(
     environment: dict[str, str] | None = None,
     **streams: Any,
 ) -> subprocess.Popen[bytes]:
-    """Start a door as `python -m` does. `shut`: redirections of a shell, such as `>&-`.
+    """Start a command by `python -m agent.cli`. `shut`: redirections of a shell, such as `>&-`.
 
     What changes how Python opens its streams is for a real interpreter, the rest for a fork.
     """
@@ -66,9 +66,9 @@ def begin(
     door, *rest = arguments
     given = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     options = {"cwd": folder, "env": {**clean, **(environment or {})}, **given, **streams}
-    words = ["-m", f"agent.{door}", *rest]
+    words = ["-m", "agent.cli", *([] if door == "cli" else [door]), *rest]
     is_real = "&-" in shut or prepare or "PYTHONUNBUFFERED" in (environment or {})
-    if not (is_real or shut or door == "mcp_server"):
+    if not (is_real or shut or door == "mcp"):
         return start_command(*words, **options)
     python = [sys.executable] if is_real else interpreter_command()
     shell = ["/bin/sh", "-c", f'exec "$@" {shut}', "sh", *python, *words]
@@ -246,12 +246,12 @@ def test_no_other_file_gets_the_number_of_a_closed_stream(shut: str, folder: Pat
 
 @pytest.mark.parametrize(
     ("door", "shut", "status"),
-    [("cli", "<&-", 2), ("mcp_server", "<&-", 2), ("mcp_server", ">&-", 1)],
+    [("cli", "<&-", 2), ("mcp", "<&-", 2), ("mcp", ">&-", 1)],
 )
 def test_closed_standard_input_is_wrong_usage(
     door: str, shut: str, status: int, folder: Path
 ) -> None:
-    if door == "mcp_server":
+    if door == "mcp":
         pytest.importorskip("mcp")
     done = run(folder, (door, "--offline", *("-",) * (door == "cli")), shut=shut)
     assert done.returncode == status
@@ -264,7 +264,7 @@ def test_closed_standard_input_is_wrong_usage(
 def test_a_tool_server_ends_while_its_client_says_nothing(what: str, folder: Path) -> None:
     """Its standard input stays open: an interrupt ends it, and so does a client that left."""
     pytest.importorskip("mcp")
-    process = begin(folder, ("mcp_server", "--offline"), stdin=subprocess.PIPE)
+    process = begin(folder, ("mcp", "--offline"), stdin=subprocess.PIPE)
     assert process.stdin and process.stdout and process.stderr
     client = {"name": "test", "version": "1"}
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client}
