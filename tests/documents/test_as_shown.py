@@ -14,7 +14,7 @@ from agent.documents.body_text import Body, BodyText
 from agent.documents.formats.number_format import EPOCHS, show_number
 from agent.documents.formulas import write_formula
 from agent.documents.reading import read_body
-from tests.support.office_files import RELATION, RELATIONS, packed, pdf, sheet, shown, word
+from tests.support.office_files import RELATION, RELATIONS, packed, pdf, sheet, word
 
 LINE = "<w:p>{}<w:r><w:t>{}</w:t></w:r></w:p>"
 MATH = 'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
@@ -71,26 +71,9 @@ def test_small_digits_above_and_below_the_line_of_a_pdf_stay_there() -> None:
     ]
     data = pdf(f"BT 50 700 Td {' '.join(piece(*one) for one in pieces)} ET")
     found = read_body(data, suffix=".pdf").text
-    assert found == "it is 10⁻⁴ of C₁₂H₂₂ since 1878.¹⁵ is 5 ¹¹/12 at 77"
+    assert found == "it is 10⁻⁴ of C₁₂H₂₂ since 1878.¹⁵ is 5¹¹/12 at 77"
     report = BodyReader().read(Body(data, suffix=".pdf", is_report=True))
     assert "it is 10-4 of C12H22 since 1878.15" in report.text  # where they are marks
-
-
-def test_the_last_letter_of_a_spaced_word_of_a_pdf_belongs_to_it() -> None:
-    """Some programs that read scans space all letters of a word but the last one."""
-    words = "Singapore 138588 United States Agreement".split()
-    pieces = (f"3 Tc ({' ' * bool(n)}{w[:-1]}) Tj 0 Tc ({w[-1]}) Tj" for n, w in enumerate(words))
-    found = read_body(pdf(f"BT /F 10 Tf 50 700 Td {' '.join(pieces)} ET"), suffix=".pdf")
-    assert found.text == "Singapore 138588 United States Agreement"
-
-
-def test_a_page_of_a_pdf_with_a_blank_before_a_line_has_its_tables() -> None:
-    rows = [("Item", "Price"), ("Tea", "3.50"), ("Water", "2")]
-    cells = ((50 + 100 * m, 600 - 14 * n, rows[n][m]) for n in range(3) for m in range(2))
-    found = read_body(
-        pdf(shown((50, 700, " Prices"), (50, 686, " in euros"), *cells)), suffix=".pdf"
-    )
-    assert "Item: Tea | Price: 3.50" in found.text
 
 
 def test_raised_text_of_a_sheet_stays_raised() -> None:
@@ -299,30 +282,6 @@ def test_rich_text_is_raised_and_its_comments_stand_at_the_end() -> None:
     found = read_body((r"{\rtf1 " + raised + r"}, the 5{\super th}.\par}").encode())
     assert found.text == "10⁻⁴ mol, CO₂, xⁿ y, the 5th.\nAnn: Sure?"
     assert found.marks[-1][1] == "comment"
-
-
-def test_a_row_of_single_digits_with_even_gaps_is_a_row_of_the_table_above() -> None:
-    rows = ("Team W D L", "Reds 5 1 0", "Blues 3 2 1", "Greens 0 0 6")
-    places = (252, 297, 318, 338)
-    lines = [
-        (x, 700.0 - 18 * n, word)
-        for n, row in enumerate(rows)
-        for x, word in zip(places, row.split(), strict=True)
-    ]
-    heading = "BT /F 18 Tf 78 620 Td (Away games) Tj ET\n"
-    away = [(x, y - 100, word.replace("5", "4")) for x, y, word in lines]
-    found = read_body(pdf(shown(*lines) + "\n" + heading + shown(*away)), suffix=".pdf").text
-    assert found.split("\n") == [
-        "Team | W | D | L",
-        "Team: Reds | W: 5 | D: 1 | L: 0",
-        "Team: Blues | W: 3 | D: 2 | L: 1",
-        "Team: Greens | W: 0 | D: 0 | L: 6",
-        "Away games",
-        "Team | W | D | L",
-        "Team: Reds | W: 4 | D: 1 | L: 0",
-        "Team: Blues | W: 3 | D: 2 | L: 1",
-        "Team: Greens | W: 0 | D: 0 | L: 6",
-    ]
 
 
 @pytest.mark.parametrize(

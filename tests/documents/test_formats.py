@@ -61,7 +61,6 @@ def place_of(found: BodyText, words: str) -> str:
         ("pandoc.pptx", "slide 2"),
         ("libreoffice.pptx", "slide 2"),
         ("libreoffice.odp", "slide 2"),
-        ("libreoffice.pdf", "page 1"),
     ],
 )
 def test_a_text_with_a_table_is_read_whole_and_says_where(name: str, place: str) -> None:
@@ -390,19 +389,6 @@ def test_text_in_rich_text_is_decoded_by_its_fonts_and_hidden_text_left_out() ->
     assert found.text.split("\n") == ["café € При x", "a{b}—c", "😋"]
     found = read_body(b"{\\rtf1\\ansi Hello {\\b bold", suffix=".rtf")
     assert (found.text, found.note) == ("Hello bold", "its end is missing")
-
-
-def test_cells_of_a_pdf_are_parted_and_words_are_not() -> None:
-    rows = [("Item", "Price"), ("Green tea", "3.50"), ("Water", "2")]
-    content = shown(
-        *((50 + 100 * m, 700 - 14 * n, rows[n][m]) for n in range(3) for m in range(2)),
-        (50, 600, "1."),
-        (70, 600, "First of a list"),
-    )
-    found = read_body(pdf(content), suffix=".pdf")
-    rows = "Item | Price\nItem: Green tea | Price: 3.50\nItem: Water | Price: 2"
-    assert found.text == f"{rows}\n1. First of a list"
-    assert place_of(found, "Water") == "page 1"
 
 
 def test_a_page_that_is_an_image_is_read_or_named() -> None:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from agent.documents.pdf.lines import HYPHEN
+from agent.documents.pdf.joiner import HYPHEN
 
 MAX_PAGE_LINKS = 500
 MAX_URL = 4000  # bytes
@@ -15,10 +15,11 @@ MAX_URL = 4000  # bytes
 PageLink = tuple[str, str]  # the words under a link, and its address
 
 
-def read_links(document: Any, page: Any, words: Any) -> Iterator[PageLink]:
-    """The links of a page whose words are its text page of PDFium."""
+def read_links(document: Any, page: Any) -> Iterator[PageLink]:
+    """The links of a page, in their order in the file."""
     import pypdfium2.raw as raw
 
+    words = page.get_textpage()
     position, link = ctypes.c_int(0), raw.FPDF_LINK()
     for _ in range(MAX_PAGE_LINKS):
         if not raw.FPDFLink_Enumerate(page, ctypes.byref(position), ctypes.byref(link)):

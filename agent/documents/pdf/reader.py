@@ -1,28 +1,34 @@
-"""The text of a PDF. It is native code that is not thread-safe, so only a worker calls it."""
+"""The text of a PDF. PDFium is native code that is not thread-safe, so only a worker calls it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from ctypes import POINTER, c_ulong, c_ushort, cast, create_string_buffer
+from ctypes import POINTER, c_ushort, cast, create_string_buffer
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from agent.documents.blocks import BlockBuilder
 from agent.documents.body_text import Body, BodyText, PlacedText, UnreadablePage, normalize_title
-from agent.documents.formats.archive import BOMB, MAX_PART
 from agent.documents.formats.bundles import MAX_FILES, add_inner
 from agent.documents.own_date import read_day
-from agent.documents.pdf.lines import PageLine, lines_of_text, read_lines, read_upright
+from agent.documents.pdf.joiner import (
+    HYPHEN,
+    count_reversed,
+    find_joint,
+    goes_on,
+    is_row,
+    join_lines,
+    read_text,
+    split_lines,
+)
 from agent.documents.pdf.links import PageLink, find_links, read_links
 from agent.documents.pdf.ocr import NOISE, REMEDY, ImageReader, find_tesseract
-from agent.documents.pdf.pages import PageJoiner
 
 IMAGE = (3,)  # FPDF_PAGEOBJ_IMAGE
 MAX_PAGES = 1000
 MAX_CHARS = 1_000_000  # of a page
-MAX_FIELDS = 2000  # of a form, on a page
-_FIELD_KEYS = (b"TU", b"T", b"V")  # of a field: what it is called for people, and else; its value
+MAX_NOTES = 2000  # comments and fields of a form, on a page
 #: Titles that a program filled in.
 _GENERATED_TITLE = re.compile(
     r"^(?:untitled|title|powerpoint presentation|slide \d+|document\d*|microsoft word.*|"
@@ -31,20 +37,12 @@ _GENERATED_TITLE = re.compile(
 )
 
 
-Links = Sequence[PageLink]
-
-
-class _Page(NamedTuple):
-    lines: Sequence[PageLine] = ()
-    links: Links = ()
-
-
 def read_pdf(source: Body) -> BodyText:
     """The pages, each with its number, with the lines of each paragraph joined.
 
-    Invisible text is kept, since it is the only text of a scan with OCR. Takes 5 ms a page. Each
-    page is handed over as soon as it is read: what crashes later costs only the rest. Raises
-    UnreadablePage: encrypted, broken, without text.
+    Invisible text is kept, since it is the only text of a scan with OCR. Each page is handed over
+    as soon as it is read: what crashes later costs only the rest. Raises UnreadablePage: encrypted,
+    broken, without text.
     """
     import pypdfium2
 
@@ -57,63 +55,108 @@ def read_pdf(source: Body) -> BodyText:
     title = " ".join(str(properties.get("Title", "")).split())
     text = PlacedText(source, "" if _GENERATED_TITLE.match(title) else title)
     text.date = read_day(properties.get("ModDate"), properties.get("CreationDate"))
-    if document.get_formtype():
-        document.init_forms()
-    images, beside = _ImagePages(), _Beside(document.formenv)
-    joiner = PageJoiner(min(MAX_PAGES, len(document)))
-    pages = _read_pages(document, images, beside, is_report=source.is_report)
-    for number, page in enumerate(pages, 1):
-        joined = joiner.add(page.lines, number)
-        text.title = text.title or normalize_title(_first_line(joined.text))
-        _add_page(text, joined.text[:MAX_CHARS], page.links, f"page {number}", joined.joint)
+    reader = _PageReader(document, text, is_report=source.is_report)
+    for number in range(1, min(MAX_PAGES, len(document)) + 1):
+        try:
+            reader.read(number)
+        except pypdfium2.PdfiumError:
+            text.lose("pages", 1, "they are broken")
         text.hand_over()
         if text.is_full:
             break
-    for line, place in beside.lines.items():
-        text.add(line, place)
-    _add_attachments(text, source, document)
+    reader.finish()
     text.lose("pages", len(document) - MAX_PAGES, f"only the first {MAX_PAGES} are")
-    text.lose("pages that are images", images.unread, images.remedy)
-    text.lose("pages that are images", images.noise, NOISE)
+    _add_attachments(text, source, document)
     return text.finish()
 
 
-class _Beside:
-    """What stands on pages beside their text: fields of a form that are filled in, and comments."""
+class _PageReader:
+    """Adds the pages of a document one by one, and what stands beside their text at its end."""
 
-    def __init__(self, form: Any) -> None:
-        self.lines: dict[str, str] = {}  # each with its place
-        self._form = form
+    def __init__(self, document: Any, text: PlacedText, *, is_report: bool) -> None:
+        self._document, self._text, self._is_report = document, text, is_report
+        if document.get_formtype():
+            document.init_forms()
+        self._images = _ImagePages()
+        self._notes: dict[str, str] = {}  # comments and fields, each with its place
+        self._last = ""  # line of the page before
+        self._number: int | None = None  # that is printed on the page before
+        self._rows = self._reversed = 0
 
-    def read(self, page: Any, number: int) -> None:
-        """Note the fields as `Name of owner: A. Berg`, and the comments."""
-        from pypdfium2 import raw
+    def read(self, number: int) -> None:
+        """Add a page. Raises PdfiumError."""
+        page = self._document[number - 1]
+        raw_text = read_text(page, is_report=self._is_report) or self._images.read(page)
+        lines = self._drop_number(split_lines(raw_text[:MAX_CHARS]), number)
+        self._rows += sum(map(is_row, lines))
+        self._reversed += count_reversed(lines)
+        if lines:
+            joint = "\n"
+            if self._last and goes_on(self._last, lines[0]):
+                joint = find_joint(self._last, lines[0])
+            joined = "\n".join(join_lines(lines)).removesuffix(HYPHEN)
+            self._text.title = self._text.title or normalize_title(_first_line(joined))
+            links = list(read_links(self._document, page)) if self._is_report else ()
+            _add_page(self._text, joined, links, f"page {number}", joint)
+            self._last = lines[-1]
+        for note in read_notes(page, self._document.formenv, number):
+            self._notes.setdefault(*note)
 
-        for n in range(min(MAX_FIELDS, raw.FPDFPage_GetAnnotCount(page))):
-            note = raw.FPDFPage_GetAnnot(page, n)
-            kind = raw.FPDFAnnot_GetSubtype(note)
-            if kind == raw.FPDF_ANNOT_WIDGET:
-                if line := self._read_field(note):
-                    self.lines.setdefault(line, f"form on page {number}")
-            elif kind not in (raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP, raw.FPDF_ANNOT_WIDGET):
-                line = _read_text(partial(raw.FPDFAnnot_GetStringValue, note, b"Contents"))
-                self.lines.setdefault(line, f"comment on page {number}")
-            raw.FPDFPage_CloseAnnot(note)
+    def finish(self) -> None:
+        """Add the comments and fields, and tell what was not read or may be wrong."""
+        for line, place in self._notes.items():
+            self._text.add(line, place)
+        images = self._images
+        self._text.lose("pages that are images", images.unread, images.remedy)
+        self._text.lose("pages that are images", images.noise, NOISE)
+        self._text.lose("columns of rows of numbers", self._rows, "a PDF does not name them")
+        self._text.lose(
+            "order of right-to-left lines", self._reversed, "a PDF does not tell it for sure"
+        )
 
-    def _read_field(self, field: Any) -> str:
-        from pypdfium2 import raw
-
-        functions = [partial(raw.FPDFAnnot_GetStringValue, field, key) for key in _FIELD_KEYS]
-        if self._form:  # else it is a page of a form that was cut out of it
-            ways = (raw.FPDFAnnot_GetFormFieldAlternateName, raw.FPDFAnnot_GetFormFieldName,
-                    raw.FPDFAnnot_GetFormFieldValue)  # fmt: skip
-            functions = [partial(one, self._form, field) for one in ways]
-        told, name, value = map(_read_text, functions)
-        name = told or name
-        return f"{name}: {value}" if name and value and value != "Off" else ""
+    def _drop_number(self, lines: list[str], number: int) -> list[str]:
+        """The lines without the first or last one, where that is the number of the page."""
+        due = {number, number if self._number is None else self._number + 1}
+        for n in (0, -1) if lines else ():
+            if lines[n].isdecimal() and len(lines[n]) < 6:
+                self._number = int(lines[n])
+                if self._number in due:
+                    return lines[1:] if n == 0 else lines[:-1]
+        return lines
 
 
-def _read_text(function: Any) -> str:
+def read_notes(page: Any, form: Any, number: int) -> Iterator[tuple[str, str]]:
+    """The fields that are filled in, as `Name of owner: A. Berg`, and the comments, with places."""
+    from pypdfium2 import raw
+
+    skipped = (raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP)
+    for n in range(min(MAX_NOTES, raw.FPDFPage_GetAnnotCount(page))):
+        note = raw.FPDFPage_GetAnnot(page, n)
+        kind = raw.FPDFAnnot_GetSubtype(note)
+        read = partial(raw.FPDFAnnot_GetStringValue, note)
+        if kind == raw.FPDF_ANNOT_WIDGET:
+            if line := _read_field(note, form):
+                yield line, f"form on page {number}"
+        elif kind not in skipped and (line := _read_wide(partial(read, b"Contents"))):
+            yield line, f"comment on page {number}"
+        raw.FPDFPage_CloseAnnot(note)
+
+
+def _read_field(field: Any, form: Any) -> str:
+    from pypdfium2 import raw
+
+    keys = (b"TU", b"T", b"V")  # what it is called for people, and else; its value
+    functions = [partial(raw.FPDFAnnot_GetStringValue, field, key) for key in keys]
+    if form:  # else it is a page of a form that was cut out of it
+        ways = (raw.FPDFAnnot_GetFormFieldAlternateName, raw.FPDFAnnot_GetFormFieldName,
+                raw.FPDFAnnot_GetFormFieldValue)  # fmt: skip
+        functions = [partial(one, form, field) for one in ways]
+    told, name, value = map(_read_wide, functions)
+    name = told or name
+    return f"{name}: {value}" if name and value and value != "Off" else ""
+
+
+def _read_wide(function: Any) -> str:
     """A text in UTF-16, which PDFium gives in two steps: its size, then itself."""
     size = function(None, 0)
     if not 2 < size < 2 * MAX_CHARS:
@@ -125,41 +168,18 @@ def _read_text(function: Any) -> str:
 
 def _add_attachments(text: PlacedText, source: Body, document: Any) -> None:
     """Add the files that are attached to a document, each with its name."""
-    from pypdfium2 import raw
-
-    count = raw.FPDFDoc_GetAttachmentCount(document)
+    count = document.count_attachments()
     for n in range(min(count, MAX_FILES)):
-        file, size = raw.FPDFDoc_GetAttachment(document, n), c_ulong()
-        name = _read_text(partial(raw.FPDFAttachment_GetName, file)) or f"attachment {n + 1}"
-        raw.FPDFAttachment_GetFile(file, None, 0, size)
-        if size.value > MAX_PART:
-            text.lose(name, 1, BOMB)
-            continue
-        buffer = create_string_buffer(size.value)
-        raw.FPDFAttachment_GetFile(file, buffer, size.value, size)
-        add_inner(text, source, name, buffer.raw[: size.value], place=f"attachment {name}")
+        file = document.get_attachment(n)
+        name = file.get_name() or f"attachment {n + 1}"
+        add_inner(text, source, name, bytes(file.get_data()), place=f"attachment {name}")
     text.lose("attachments", count - MAX_FILES, f"only the first {MAX_FILES} are")
 
 
-def _read_pages(
-    document: Any, images: _ImagePages, beside: _Beside, *, is_report: bool
-) -> Iterator[_Page]:
-    """The lines and links of each page; none of a broken one."""
-    import pypdfium2
-
-    for index in range(min(MAX_PAGES, len(document))):
-        try:
-            page = document[index]
-            words = read_upright(page)
-            lines = read_lines(words, is_report=is_report) or lines_of_text(images.read(page))
-            beside.read(page, index + 1)
-            yield _Page(lines, list(read_links(document, page, words)) if is_report else ())
-        except pypdfium2.PdfiumError:
-            yield _Page()
-
-
-def _add_page(text: PlacedText, page: str, links: Links, place: str, joint: str) -> None:
-    """Add the lines of a page, each a block with the links that begin in it."""
+def _add_page(
+    text: PlacedText, page: str, links: Sequence[PageLink], place: str, joint: str
+) -> None:
+    """Add the paragraphs of a page, each a block with the links that begin in it."""
     found = find_links(page, links)
     at = 0
     for line in page.split("\n"):
