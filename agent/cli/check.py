@@ -71,7 +71,7 @@ def command(**options: Any) -> int:
     """Check a REPORT against the pages that it cites; - reads standard input.
 
     It may be Markdown, HTML, DOCX, PDF, or the JSON of an answer of OpenAI,
-    Gemini, Perplexity or this program.
+    Gemini, Claude or this program.
     """
     if options["schema"]:
         from agent.answer.check import check_schema

@@ -6,8 +6,6 @@ Nothing here imports pydantic: a worker would take longer to start.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
-from operator import attrgetter, itemgetter
 from typing import Literal, NamedTuple
 
 from agent.characters import strip_controls
@@ -34,15 +32,11 @@ class Link(NamedTuple):
 
 
 class TextBlock(NamedTuple):
-    """A part of a document. `number` is an item's in its list, `level` a heading's.
-
-    `origin`: pairs of an offset in the block and the offset in the document's text that it is of.
-    """
+    """A part of a document. `number` is an item's in its list, `level` a heading's."""
 
     kind: BlockKind
     text: str
     links: tuple[Link, ...] = ()
-    origin: tuple[tuple[int, int], ...] = ()
     number: int | None = None
     level: int = 0
 
@@ -51,28 +45,6 @@ class TextBlock(NamedTuple):
         start = len(self.text) + len(joint)
         links = (x._replace(start=x.start + start, end=x.end + start) for x in rest.links)
         return self._replace(text=self.text + joint + rest.text, links=(*self.links, *links))
-
-    def slice(self, start: int, end: int) -> TextBlock:
-        """The part of this block between two offsets."""
-        first, last = (bisect_left(self.links, at, key=attrgetter("start")) for at in (start, end))
-        links = (
-            x._replace(start=x.start - start, end=x.end - start)
-            for x in self.links[first:last]
-            if x.end <= end
-        )
-        n = max(bisect_right(self.origin, start, key=itemgetter(0)) - 1, 0)
-        pieces = self.origin[n : bisect_left(self.origin, end, key=itemgetter(0))]
-        origin = ((max(at - start, 0), to + max(start - at, 0)) for at, to in pieces)
-        return self._replace(text=self.text[start:end], links=tuple(links), origin=tuple(origin))
-
-
-class CitedSpan(NamedTuple):
-    """A part of a text that cites an address, as services say it in their answers."""
-
-    start: int
-    end: int
-    url: str
-    title: str = ""
 
 
 class BlockBuilder:
@@ -87,20 +59,15 @@ class BlockBuilder:
         self._length = 0
         self._mark = ""  # that precedes what is added next
         self._links: list[Link] = []
-        self._origin: list[tuple[int, int]] = []
 
     @property
     def length(self) -> int:
         """Where what is added next will stand."""
         return self._length + len(self._mark)
 
-    def add(self, text: str, at: int | None = None) -> None:
-        """Add a piece; `at` is its offset in the document's text, which is kept as it is."""
-        if at is None:
-            text = self._normalize(text)
-        elif text:
-            self._origin.append((self.length, at))
-        if text:
+    def add(self, text: str) -> None:
+        """Add a piece."""
+        if text := self._normalize(text):
             self._put(self._mark)
             self._mark = ""
             self._put(text)
@@ -135,7 +102,7 @@ class BlockBuilder:
         text = "".join(self._parts).rstrip(CELL if self._is_row else None)
         end = len(text)
         links = [x._replace(start=min(x.start, end), end=min(x.end, end)) for x in self._links]
-        block = TextBlock(kind, text, tuple(links), tuple(self._origin), number, level)
+        block = TextBlock(kind, text, tuple(links), number, level)
         self.__init__(is_row=self._is_row)  # type: ignore[misc]
         return block if text.strip() else None
 

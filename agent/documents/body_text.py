@@ -13,7 +13,7 @@ from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from agent.characters import strip_controls
-from agent.documents.blocks import CitedSpan, TextBlock
+from agent.documents.blocks import TextBlock
 
 if TYPE_CHECKING:
     from agent.state import Outcome
@@ -49,8 +49,7 @@ class BodyText(NamedTuple):
 
     `url` is the one that it gives itself. `marks` are in the order of their offsets. `date`, as
     YYYY-MM-DD, is when it was last changed, or else published, as it says itself. `not_read` tells
-    what was seen of it and not read. A report has a form and blocks, too; `listed` are sources with
-    the labels that markers have for them.
+    what was seen of it and not read. A report has a form, and a document that is one blocks, too.
     """
 
     title: str
@@ -60,8 +59,6 @@ class BodyText(NamedTuple):
     date: str = ""
     form: str = ""
     blocks: tuple[TextBlock, ...] = ()
-    listed: tuple[tuple[str, str, str], ...] = ()  # label, URL, title
-    spans: tuple[CitedSpan, ...] = ()
     not_read: tuple[Unread, ...] = ()
 
     @property
@@ -159,9 +156,7 @@ class PlacedText:
         self.add(block.text, place, joint=joint)
         if self._source.is_report and block.kind != "note" and before < self._length <= MAX_REPORT:
             is_rest = self._blocks and joint != "\n"
-            start = before + len(joint) if before else 0
-            placed = block._replace(origin=((0, start),))
-            self._blocks.append(self._blocks.pop().join(block, joint) if is_rest else placed)
+            self._blocks.append(self._blocks.pop().join(block, joint) if is_rest else block)
 
     def add_line(self, line: str, name: str, number: int) -> None:
         """Add a part that is one line, as `row 7` of a table; an empty one is left out."""

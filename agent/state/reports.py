@@ -20,15 +20,15 @@ ReportForm = Literal[
     "html",
     "docx",
     "pdf",
-    "wikitext",  # of earlier versions, as the next
-    "bibtex",
     "openai",
     "gemini",
-    "perplexity",
     "claude",
+    "answer",
+    "wikitext",  # of earlier versions, as the next
+    "bibtex",
+    "perplexity",
     "fields",
     "results",
-    "answer",
 ]
 
 #: By what most marks of a report name their source: links or addresses in the text, numbers in
@@ -69,9 +69,9 @@ class ReportSentence(Frozen):
 class CitedReport(Frozen):
     """A report as it was read. Offsets are characters of `text`.
 
-    `text` is the file's own for Markdown, the message's for an answer of a service,
-    and else what was extracted. `marks` counts what names a source in its sentences, `unaddressed`
-    those whose source has no address; `advice` says what to export instead, or is empty.
+    `text` is the file's own for Markdown, and else the Markdown that was made of it. `marks` counts
+    what names a source in its sentences, `unaddressed` those whose source has no address; `advice`
+    says what to export instead, or is empty.
     """
 
     name: str

@@ -112,7 +112,7 @@ def as_answer() -> str:
         ("pdf", as_pdf()),
         ("openai", as_openai().encode()),
         ("gemini", as_gemini().encode()),
-        ("perplexity", as_perplexity().encode()),
+        ("openai", as_perplexity().encode()),
         ("answer", as_answer().encode()),
     ],
 )

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.documents.reports.citations import cite_sentences
-from agent.documents.reports.markdown import parse_markdown
+from agent.documents.body_text import BodyText
 from agent.documents.reports.reader import read_report
+from agent.documents.reports.sentences import cite_sentences
 from agent.errors import UsageError
 from agent.state import CitedReport
 from tests.support.office_files import word
@@ -94,11 +94,6 @@ def copied() -> str:
     return text.replace("[3] [13] Costs", "[3] https://www.three.example/costs.pdf Costs")
 
 
-def latex() -> str:
-    text = report("^~\\cite{kN}", "\\bibitem{kN} T. \\url{U}", "\\begin{thebibliography}{9}\n")
-    return text.replace("}~\\cite{", ",")
-
-
 def exported() -> str:
     """As Gemini exports deep research: escaped, digits behind stops, days of access."""
     entry = "N. T, accessed April 24, 2025, [U](U)"
@@ -128,7 +123,6 @@ FORMS = {
     ),
     "lenticular": report("^【N†source】", "N. U", "**来源**\n\n"),
     "round": report("^ (N)", "(N) T — U", "Notes\n\n", "\n\n"),
-    "LaTeX": latex(),
     "by section": by_section(),
     "APA": by_author(),
     "links": without_list("([N](U))"),
@@ -252,17 +246,9 @@ SIGNS = annotate(f"{FIRST[:-1]}【1】. {SECOND} 【2】", ("【1】", A), ("【
 LINKS = annotate(f"{FIRST} ([one]({A}))\n\n{SECOND}", (f"([one]({A}))", A), (SECOND, B))
 BYTES = annotate(f"Fährtest. {FIRST} {SECOND}", (FIRST, A), (SECOND, B), unit="utf-8")
 LISTED = f"{FIRST[:-1]} [cite: 1]. {SECOND} [cite: 2]\n\n**Sources:**\n1. [one]({A})\n2. [two]({B})"
-HITS = [{"id": 1, "url": A, "snippet": FIRST}, {"id": 2, "url": B, "snippet": SECOND}]
-BASIS = [
-    {"field": "ships[0].year", "citations": [{"url": A, "excerpts": ["x"]}], "confidence": "high"},
-    {"field": "cost", "citations": [{"url": B}]},
-]
-FIELDS = {"ships": [{"year": 2015}], "cost": "21.3 million"}
-BY_FIELD = {"ships 0 year: 2015": {A}, "cost: 21.3 million": {B}}
 PAIR = {FIRST: {A}, SECOND: {B}}
 ANSWERS: dict[str, tuple[str, dict[str, object], dict[str, set[str]]]] = {
     "hosts": ("openai", respond(annotate(HOSTS, *MARKS)), PAIR),
-    "hosts in UTF-16": ("openai", respond(annotate(HOSTS, *MARKS, unit="utf-16-le")), PAIR),
     "signs": ("openai", respond(SIGNS), PAIR),
     "links": ("openai", respond(LINKS), PAIR),
     "Messages": ("claude", {"type": "message", "content": [
@@ -271,11 +257,6 @@ ANSWERS: dict[str, tuple[str, dict[str, object], dict[str, set[str]]]] = {
     "Interactions": ("gemini", {"steps": [{"type": "thought", "content": []},
         {"type": "model_output", "content": [BYTES]}]}, PAIR),
     "Interactions with a list": ("gemini", {"outputs": [{"type": "text", "text": LISTED}]}, PAIR),
-    "Agent API": ("perplexity", {"output": [{"type": "search_results", "results": HITS},
-        {"content": [{"type": "output_text", "text": f"{FIRST}[1] {SECOND}[2]"}]}]}, PAIR),
-    "Search API": ("results", {"results": HITS}, PAIR),
-    "Exa": ("fields", {"results": [], "output": {"content": FIELDS, "grounding": BASIS}}, BY_FIELD),
-    "Parallel": ("fields", {"run": {}, "output": {"content": FIELDS, "basis": BASIS}}, BY_FIELD),
 }  # fmt: skip
 
 
@@ -332,8 +313,7 @@ WORDS = (
 @given(st.lists(st.sampled_from(WORDS.split(" ")), max_size=60), st.sampled_from(["", " "]))
 def test_offsets_point_at_the_text_and_no_words_are_lost(words: list[str], joint: str) -> None:
     text = joint.join(words)
-    parsed = parse_markdown(text)
-    report = cite_sentences(parsed)
+    report = read_text(text)
     assert list(report.sentences) == sorted(report.sentences, key=lambda one: one.start)
     for one in report.sentences:
         assert 0 <= one.start < one.end <= len(report.text) and one.text
@@ -357,7 +337,7 @@ def test_no_sentence_is_lost_whatever_marks_stand_behind_it(
 
 
 def read_text(text: str) -> CitedReport:
-    return cite_sentences(parse_markdown(text))
+    return cite_sentences(BodyText("", text, form="markdown"))
 
 
 @pytest.mark.slow

@@ -1,6 +1,5 @@
-"""Reports that somebody else wrote, in whatever form: read by a worker, cut into cited sentences.
+"""Reports that somebody else wrote, in whatever form: made Markdown, cut into cited sentences.
 
-`parsing.py` and the parsers beside it take blocks of text with their links out of bytes; the worker
-runs them. `citations.py` finds the sentences and the sources that each cites; every form passes
-there, so a report says the same in each. A new form is a parser, and its line in `PARSERS`.
+`parsing.py` makes Markdown of any form, in a worker; `services.py` of the JSON of services.
+`sources.py` finds the lists of sources, `marks.py` what cites, `sentences.py` which sentence.
 """

@@ -1,56 +1,80 @@
-"""From the bytes of a report in any form to its blocks; the worker's part of reading one."""
+"""From the bytes of a report in any form to its Markdown; the worker's part of reading one."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from importlib import import_module
-from typing import cast
 
 from agent.documents import sniff
-from agent.documents.body_text import Body, BodyText, UnreadablePage
+from agent.documents.blocks import RAISED, Link, TextBlock
+from agent.documents.body_text import MAX_REPORT, Body, BodyText, UnreadablePage
 from agent.documents.files import decode_text
 from agent.documents.registry import find_format
+from agent.documents.reports import services
+from agent.documents.reports.sources import find_address
 
-#: The forms that are text and no format of `registry.py`: what parses each.
-PARSERS = {
-    "markdown": "markdown:parse_markdown",
-    "json": "answers:parse_answer",
-}
 #: Suffixes that name a form; of any other name it is told by the content.
-_FORMS = "html docx pdf json markdown".split()
-SUFFIXES = {f".{form}": form for form in _FORMS} | {
+SUFFIXES = {f".{form}": form for form in ("html", "docx", "pdf", "json", "markdown")} | {
     **dict.fromkeys((".md", ".mdx"), "markdown"),
     **dict.fromkeys((".htm", ".xhtml"), "html"),
 }
 
 
 def parse_report(source: Body) -> BodyText:
-    """The blocks of a report, with its form. Raises UnreadablePage."""
+    """A report as Markdown, with its form. Raises UnreadablePage."""
     form = detect_form(source.data, source.suffix)
-    if form in PARSERS:
+    if form in ("markdown", "json"):
         report = _parse_text(form, decode_text(source.data))
     elif f".{form}" in (found := find_format(source._replace(suffix=f".{form}"))).suffixes:
-        report = found.read(source)._replace(form=form)
+        read = found.read(source)
+        report = BodyText(read.title, "\n\n".join(_write_blocks(read.blocks)), form=form)
     else:
         raise UnreadablePage(f"is {found.name}", "unsupported")
-    if not report.blocks:
+    if not report.text.strip():
         raise UnreadablePage("has no text", "empty")
-    return report
+    return report._replace(text=report.text[:MAX_REPORT])
 
 
 def _parse_text(form: str, text: str) -> BodyText:
-    module, _, function = PARSERS[form].partition(":")
-    parser = getattr(import_module(f"agent.documents.reports.{module}"), function)
+    if form == "markdown":
+        return BodyText("", text, form=form)
     try:
-        return cast(Callable[[str], BodyText], parser)(text)
+        title, markdown, form = services.to_markdown(text)
     except (ValueError, RecursionError) as error:
         raise UnreadablePage(str(error)[:200], "invalid") from None
+    return BodyText(title, markdown, form=form)
+
+
+def _write_blocks(blocks: Sequence[TextBlock]) -> Iterator[str]:
+    """Each block in Markdown; the rows of a table have no head of their own."""
+    for block in blocks:
+        number = f"{block.number}. " if block.number is not None else "- "
+        start = {"heading": f"{'#' * min(block.level or 1, 6)} ", "item": number, "row": "| "}
+        text, at = "", 0
+        for link in sorted(block.links):
+            if link.start >= at:
+                text += block.text[at : link.start] + _write_link(block.text, link)
+                at = link.end
+        lines = (text + block.text[at:]).strip().split("\n")
+        is_line = block.kind in ("heading", "row")
+        yield start.get(block.kind, "") + (" " if is_line else "\n").join(lines)
+
+
+def _write_link(text: str, link: Link) -> str:
+    shown = text[link.start : link.end]
+    label = shown.strip("[]()^ ")
+    if link.url == RAISED:
+        return f"<sup>{shown}</sup>"
+    if url := find_address(link.url) or find_address(link.title):
+        if "]" in shown.strip()[:-1] and not link.is_note:  # an entry of a list that is a link
+            return f"{shown} <{url}>"
+        return f"[[{label}]](<{url}>)" if link.is_note else f"[{shown}](<{url}>)"
+    return f"[{label}]" if link.is_note else shown
 
 
 def detect_form(body: bytes, suffix: str = "") -> str:
-    """The form of a report, a key of `PARSERS`: by its first bytes, its name, its content."""
+    """The form of a report: by its first bytes, its name, its content."""
     if b"%PDF-" in body[:1024]:
         return "pdf"
     if body.startswith(b"PK\x03\x04"):

@@ -1,0 +1,227 @@
+"""The sentences of a report in Markdown, and the sources that each cites.
+
+A mark behind the full stop belongs to the sentence before it, one that stands for itself to the
+block before. What only names a source is cut out of the sentence; words that are linked stay.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from html import unescape
+from typing import NamedTuple
+
+from agent.documents.body_text import BodyText
+from agent.documents.files import read_front_matter
+from agent.documents.reports.marks import Cut, MarkFinder, used_labels
+from agent.documents.reports.sources import Address, Entry, References
+from agent.evidence import count_words, split_sentences
+from agent.state import CitedReport, ReportSentence, ReportSource
+from agent.state.reports import MAX_CITED, MAX_REPORT_CHARS, MAX_SENTENCES, MarkForm
+from agent.state.sanitizing import sanitize_line
+
+FEWEST_WORDS = 3  # of a sentence that cites nothing and is listed
+LONGEST_CONTEXT = 300  # characters
+#: What gives the addresses, where marks have none.
+ADVICE: dict[MarkForm, str] = {
+    "raw": "The marks are a product's own and lead nowhere outside it: export the report there as "
+    "Markdown, Word or PDF, or save its page as HTML, instead of copying its text.",
+    "": "Give the report with its list of sources: what the marks name has no address in it.",
+}
+_CODE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)", re.M | re.S)
+_OPENS = re.compile(
+    r"[ \t>]*(?:(?P<heading>#{1,6}\s+)|(?P<row>\|\s*)|(?P<item>(?:[-*+•●▪◦‣·–—]|\d{1,3}[.)])\s+))?"
+)
+_RULE = re.compile(r"[ >]*(?:=+|(?:[-*_]\s*){3,}|\|?[\s:|-]+\|[\s:|-]*)$")
+
+
+class ReportBlock(NamedTuple):
+    """A part of a report, by its offsets, the number of its first line, and what opens it."""
+
+    kind: str  # heading, row, item, paragraph
+    start: int
+    end: int
+    line: int
+    context: str = ""
+
+
+class CitedSentence(NamedTuple):
+    """A sentence before its sources have numbers, with all that its marks cite."""
+
+    text: str
+    start: int
+    end: int
+    cited: tuple[Address, ...]
+    context: str = ""
+    scope: tuple[int, int] | None = None
+
+
+def cite_sentences(parsed: BodyText, name: str = "") -> CitedReport:
+    """The report with its sentences in order and their sources, numbered by first use."""
+    text = parsed.text[:MAX_REPORT_CHARS]
+    fields, start = read_front_matter(text)
+    shown = _blank(text[:start]) + _CODE.sub(lambda code: _blank(code[0]), text[start:])
+    lines, spans = shown.split("\n"), []
+    at = 0
+    for n, line in enumerate(lines):
+        keys = Entry(n, line)
+        begin = at + (len(line) - len(keys.text) if keys.opens and keys.text.strip() else 0)
+        spans.append((begin, at + len(line), n))
+        at += len(line) + 1
+    references = References(lines, used_labels(shown, spans))
+    blocks = list(_split_blocks(shown, lines, references.taken))
+    prose = [one for one in _add_context(shown, blocks) if one.kind != "heading"]
+    marks = MarkFinder(shown, [(one.start, one.end, one.line) for one in prose], references)
+    forms: Counter[MarkForm] = Counter()
+    told: list[CitedSentence] = []
+    unaddressed = 0
+    for block in prose:
+        cuts = marks.find_cuts(block.start, block.end, block.line)
+        forms.update(cut.form for cut in cuts for _ in cut.cited)
+        unaddressed += sum(not one.url for cut in cuts for one in cut.cited)
+        own = list(_read_block(shown, block, cuts))
+        if not own and told:  # marks alone
+            cited = (*told[-1].cited, *(one for cut in cuts for one in cut.cited))
+            told[-1] = told[-1]._replace(cited=cited)
+        told += own
+    heading = next((shown[one.start : one.end] for one in blocks if one.kind == "heading"), "")
+    title = fields.get("title") or parsed.title or _plain(heading) or name
+    report = _number([one for one in told if _is_claim(one)], text, name, parsed.form)
+    return report.model_copy(
+        update={
+            "title": sanitize_line(title, 300),
+            "marked_by": next((form for form, n in forms.most_common() if form and n), ""),
+            "marks": forms.total(),
+            "unaddressed": unaddressed,
+            "advice": ADVICE["raw" if forms["raw"] else ""] if unaddressed else "",
+        }
+    )
+
+
+def _blank(text: str) -> str:
+    return re.sub(r"[^\n]", " ", text)
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[*_`\\#]+", "", text).strip()
+
+
+def _is_claim(one: CitedSentence) -> bool:
+    """Whether a sentence says something: it cites, or has words and only opens nothing."""
+    is_opening = one.text.endswith((":", "："))
+    return bool(one.cited) or (count_words(one.text) >= FEWEST_WORDS and not is_opening)
+
+
+def _number(sentences: Sequence[CitedSentence], text: str, name: str, form: str) -> CitedReport:
+    numbers: dict[str, ReportSource] = {}
+    made: list[ReportSentence] = []
+    for words, start, end, addresses, context, scope in sentences[:MAX_SENTENCES]:
+        for key, url, title in addresses:
+            if key not in numbers and len(numbers) < MAX_CITED:
+                n, title = len(numbers) + 1, sanitize_line(title, 300)
+                numbers[key] = ReportSource(n=n, url=url[:5000], title=title)
+        cited = tuple(dict.fromkeys(numbers[x.key].n for x in addresses if x.key in numbers))
+        told = ReportSentence(text=words, start=start, end=end, sources=cited, context=context)
+        made.append(told.model_copy(update={"scope": scope}))
+    cut = f"Only the first {MAX_SENTENCES} of {len(sentences)} sentences are read."
+    return CitedReport(
+        name=name,
+        form=form,
+        title="",
+        text=text,
+        sentences=tuple(made),
+        sources=tuple(numbers.values()),
+        warnings=(cut,) if len(sentences) > MAX_SENTENCES else (),
+    )
+
+
+def _split_blocks(text: str, lines: Sequence[str], taken: set[int]) -> Iterator[ReportBlock]:
+    """The blocks of a report; lines of a paragraph or an item belong together."""
+    last: ReportBlock | None = None
+    at = 0
+    for n, line in enumerate(lines):
+        opens, start, end = _OPENS.match(line), at, at + len(line.rstrip(" \\"))
+        at += len(line) + 1
+        if n in taken or not line.strip() or _RULE.match(line):
+            is_title = line.strip() and n not in taken and "*" not in line
+            if last and is_title and last.kind != "item":
+                last = last._replace(kind="heading")
+            if last:
+                yield last
+            last = None
+            continue
+        kind = opens.lastgroup or "paragraph" if opens else "paragraph"
+        if kind == "paragraph" and last and last.kind in ("paragraph", "item"):
+            last = last._replace(end=end)
+        else:
+            if last:
+                yield last
+            last = ReportBlock(kind, start + (opens.end() if opens else 0), end, n)
+    if last:
+        yield last
+
+
+def _add_context(text: str, blocks: Sequence[ReportBlock]) -> Iterator[ReportBlock]:
+    """The blocks with what opens them: the names of a table's columns, the line above a list.
+
+    A block that only says a heading again is of a table of contents.
+    """
+    headings = {_letters(text, one) for one in blocks if one.kind == "heading"}
+    above = columns = ""
+    for block in blocks:
+        words = " ".join(_plain(text[block.start : block.end].strip("| ")).split())
+        if block.kind == "heading":
+            above, columns = "", words
+        elif _letters(text, block) not in headings:
+            context = {"row": columns, "item": above}.get(block.kind, "")
+            yield block._replace(context=context[:LONGEST_CONTEXT])
+        if block.kind == "paragraph":
+            above = words[-LONGEST_CONTEXT:] if words.endswith((":", "：")) else ""
+
+
+def _letters(text: str, block: ReportBlock) -> str:
+    return "".join(filter(str.isalpha, text[block.start : block.end][:LONGEST_CONTEXT])).casefold()
+
+
+def _read_block(text: str, block: ReportBlock, cuts: Sequence[Cut]) -> Iterator[CitedSentence]:
+    """The sentences of a block. A mark behind a stop belongs to the sentence before it."""
+    kept, clean = _clean(text, block, cuts)
+    spans = [(0, len(clean))] if block.kind == "row" else list(split_sentences(clean))
+    spans = [span for span in spans if any(map(str.isalnum, clean[slice(*span)]))]
+    starts = [start for start, _ in spans]
+    cited: list[list[Address]] = [[] for _ in spans]
+    for cut in cuts if spans else ():
+        at = bisect_right(kept, cut.start - 1) - 1  # the last character that is kept before it
+        cited[max(bisect_right(starts, at) - 1, 0)] += cut.cited
+    is_scoped = len(spans) > 1 and cited[-1] and not any(cited[:-1])
+    for n, (start, end) in enumerate(spans):
+        words = " ".join(unescape(clean[start:end]).split()).strip("| ")
+        is_last = is_scoped and n == len(spans) - 1
+        scope = (kept[spans[0][0]], kept[end - 1] + 1) if is_last else None
+        marks = tuple(cited[n])
+        yield CitedSentence(words, kept[start], kept[end - 1] + 1, marks, block.context, scope)
+
+
+def _clean(text: str, block: ReportBlock, cuts: Sequence[Cut]) -> tuple[list[int], str]:
+    """The offsets that are left, and their characters, on one line.
+
+    No blank is left before what closes behind a mark; one is where a mark parted two sentences.
+    """
+    kept: list[int] = []
+    blanks: set[int] = set()
+    at, is_mark = block.start, False
+    for cut in (*cuts, Cut(block.end, block.end)):
+        between = text[at : cut.start]
+        if between.strip(" ,;&") or not is_mark or not cut.cited:  # not what parts marks
+            kept += range(at, cut.start)
+        at, is_mark = max(at, cut.end), bool(cut.cited)
+        closes = at >= block.end or text[at] in ".,;:!?)。，；：！？ \n"
+        while is_mark and closes and kept and text[kept[-1]] in " \n":
+            kept.pop()
+        ends = is_mark and kept and text[kept[-1]] in ".!?" and cut.end > cut.start
+        if ends and text[at : at + 1].isalpha():
+            kept.append(cut.start)
+            blanks.add(cut.start)
+    return kept, "".join(" " if n in blanks or text[n] in "\n>" else text[n] for n in kept)
