@@ -148,9 +148,9 @@ class Once:
 
 def make_once(outside: Outside, settings: Settings) -> Strategy:
     """The entry point of group `research_agent.strategies`."""
-    ask, tokens, lang = outside.ask, settings.evidence_tokens, settings.lang
+    ask, tokens, lang = outside.ask, settings.effort.evidence_tokens, settings.lang
     return Once(
-        WebSearchTool(outside.search, outside.read, settings.pages_per_query),
+        WebSearchTool(outside.search, outside.read, settings.effort.pages_per_query),
         Synthesize(ask, outside.fallback, tokens, settings.max_words, lang),
         Verify(ask, tokens, lang, mode="rules"),
     )

@@ -115,7 +115,8 @@ class Scene:
 
     def _environment(self, arm: Arm) -> dict[str, str]:
         prices = self._folder / "prices.json"
-        prices.write_text(json.dumps({"gemini-3.8-flash": [PRICE], "gpt-test": [PRICE]}), "utf-8")
+        models = ("gemini-3.8-flash", "gemini-3.5-flash-lite", "gpt-test")
+        prices.write_text(json.dumps(dict.fromkeys(models, [PRICE])), "utf-8")
         openai = {"OPENAI_BASE_URL": f"{self.world.base}/openai", "OPENAI_API_KEY": OPENAI_KEY}
         more = {
             "RESEARCH_AGENT_LLM": arm.llm,
@@ -258,6 +259,10 @@ def live_links(answer: Answer, found_urls: Iterable[str] = ()) -> Iterator[str]:
             yield f"a link leads to {address}"
 
 
+#: Attributes by which a page loads something, or leads somewhere.
+LINKS = {"href", "src", "srcset", "action", "formaction", "data", "poster", "ping", "background"}
+
+
 class _Links(HTMLParser):
     """The addresses in the attributes of a page."""
 
@@ -266,7 +271,7 @@ class _Links(HTMLParser):
         self.found: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found += [value for _, value in attrs if value and "//" in value]
+        self.found += [value for name, value in attrs if name in LINKS and value]
 
 
 def broken_caps(
