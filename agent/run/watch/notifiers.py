@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, TextIO
 from agent.errors import NotConfigured, OutsideError, UsageError
 from agent.files import output_failure, print_text, require_writable
 from agent.outside.file_lock import lock_file
-from agent.outside.webhook import check_webhook, post_event
 from agent.run.changes import Known
 from agent.run.watch.state import Notice
+from agent.run.watch.webhook import check_webhook, post_event
 from agent.state.sanitizing import sanitize_for_display
 
 if TYPE_CHECKING:
