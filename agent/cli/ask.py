@@ -174,16 +174,20 @@ def _begin_run(topic: str, options: dict[str, Any]) -> Run:
     """A run. It is made on a thread, so that Ctrl-C ends the wait whatever the thread does."""
     from agent.outside.threads import spawn
     from agent.run import research
+    from agent.settings import make_request
 
-    settings = planning.clarify(topic, inputs.read_settings(options), options)
-    return spawn(lambda: research(topic, settings)).result()
+    settings, request = inputs.read_settings(options), make_request(options)
+    request = planning.clarify(topic, settings, request, options)
+    return spawn(lambda: research(topic, settings, request)).result()
 
 
 def _print_estimate(topic: str, options: dict[str, Any]) -> int:
     from agent.run.estimate import estimate
     from agent.run.request import clean_topic
+    from agent.settings import make_request
 
-    figures = estimate(clean_topic(topic), inputs.read_settings(options))
+    settings, request = inputs.read_settings(options), make_request(options)
+    figures = estimate(clean_topic(topic), settings, request)
     shell.print_text(figures.model_dump_json(indent=None if options["compact"] else 2) + "\n")
     return 0
 

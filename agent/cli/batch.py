@@ -65,12 +65,14 @@ def _run(options: dict[str, Any]) -> BatchSummary:
     from agent.run.batch.batch import Batch, ProgressReporter, open_engine, read_caps, sort_rows
     from agent.run.batch.output import OutputFile
     from agent.run.batch.topics import read_topics
+    from agent.settings import make_request
 
     caps = read_caps(options)
     topics, settings = read_topics(options["topics"]), _read_settings(options)
+    request, concurrency = make_request(options), options["concurrency"]
     engine = open_engine(options, settings)
     output = OutputFile(Path(options["out"]))
-    batch = Batch(topics, output, engine, settings, caps, concurrency=options["concurrency"])
+    batch = Batch(topics, output, engine, request, caps, concurrency=concurrency)
     reporter = ProgressReporter(terminal=sys.stderr.isatty())
     with shell.interruptible("\nStopping; the same command goes on.", batch.stop):
         summary = batch.run(reporter.show)

@@ -67,11 +67,11 @@ def _require_settings(options: dict[str, Any]) -> None:
     """Raise what no question could be asked with: UsageError, NotConfigured, JournalError."""
     from agent.run.follow import describe_followed
     from agent.run.models import make_models
-    from agent.settings import load_options
+    from agent.settings import load_options, make_request
 
     settings = load_options(options)
     make_models(settings)
-    describe_followed(settings)
+    describe_followed(settings, make_request(options))
 
 
 def _talk(conversation: Conversation) -> None:

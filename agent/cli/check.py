@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is 
     from agent.answer.check import CheckResult
     from agent.run import Run
     from agent.settings import Settings
-    from agent.state import CitedReport
+    from agent.state import CitedReport, RunRequest
 
 FORMATS = ("json", "text", "html")
 FORMS = ("markdown", "html", "docx", "pdf", "json")
@@ -81,6 +81,7 @@ def command(**options: Any) -> int:
     try:
         from agent.outside.threads import spawn
         from agent.run.check import begin_check
+        from agent.settings import load_options, make_request
 
         _check_options(options)
         shell.require_writable(options["out"])
@@ -88,12 +89,12 @@ def command(**options: Any) -> int:
             shell.require_stdout()
         body = _read_body(options)
         report = _read_report(body, options)
-        settings = _read_settings(options)
+        settings, request = load_options(options), make_request({**options, "report": report})
         if options["estimate"]:
-            return _print_estimate(report, settings)
+            return _print_estimate(settings, request)
         with redirect_stdout(sys.stderr):  # libraries may print; standard output is the result's
             # on a thread, so that Ctrl-C ends the wait whatever the thread does
-            run = spawn(lambda: begin_check(report, settings)).result()
+            run = spawn(lambda: begin_check(settings, request)).result()
             with shell.interruptible("Stopping; once more to end at once.", run.stop):
                 _follow(run, verbose=options["verbose"])
             result = _build_result(run)
@@ -141,13 +142,6 @@ def _read_report(body: bytes | None, options: dict[str, Any]) -> CitedReport | N
     return read_report(body, name, options["form"] or "")
 
 
-def _read_settings(options: dict[str, Any]) -> Settings:
-    """Settings from the environment, `.env` and the options. Raises UsageError, NotConfigured."""
-    from agent.settings import load_options
-
-    return load_options({**options, "report": None})  # which names a file
-
-
 def _follow(run: Run, *, verbose: bool) -> None:
     """Go through the run; its events are lines on stderr with `verbose`."""
     from agent.answer.event_format import format_event_line
@@ -166,13 +160,13 @@ def _build_result(run: Run) -> CheckResult:
     return build_check_result(run.answer())
 
 
-def _print_estimate(report: CitedReport | None, settings: Settings) -> int:
+def _print_estimate(settings: Settings, request: RunRequest) -> int:
     from agent.run.check import check_settings, check_topic
     from agent.run.estimate import estimate
 
-    if report is None:
+    if request.report is None:
         raise UsageError("No report was given.", "Name its file, or - for standard input.")
-    figures = estimate(check_topic(report), check_settings(report, settings))
+    figures = estimate(check_topic(request.report), check_settings(settings), request)
     shell.print_text(figures.model_dump_json(indent=2) + "\n")
     return 0
 

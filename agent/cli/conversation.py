@@ -18,6 +18,7 @@ from agent.outside import spawn
 from agent.run import research
 from agent.run.progress import with_progress_line
 from agent.settings import load_options
+from agent.state import RunRequest
 from agent.state.sanitizing import sanitize_for_display
 
 HELP = ":new begins anew, :sources shows the quotes of the last answer, exit ends."
@@ -64,8 +65,11 @@ class Conversation:
         """Research a question; the answer says why there is none."""
         try:
             with redirect_stdout(sys.stderr):  # libraries may print; the output is for answers
-                settings = load_options({**self._options, "follow": self._parent})
-                run = spawn(lambda: research(question, settings)).result()
+                settings, request = (
+                    load_options(self._options),
+                    RunRequest(follow=self._parent or ""),
+                )
+                run = spawn(lambda: research(question, settings, request)).result()
                 with shell.interruptible(STOPPING, run.stop, signal.default_int_handler):
                     deque(with_progress_line(run) if sys.stderr.isatty() else run, maxlen=0)
                 return run.answer()

@@ -63,7 +63,7 @@ def _evaluate(options: dict[str, Any]) -> tuple[Json, str]:
     from agent.settings import load_options
 
     questions = load_questions(options["questions"])[: options["limit"]]
-    settings = load_options(options).model_copy(update={"retry_failed": True})
+    settings = load_options(options)
     make_models(settings)  # raises now where no run could be made
     results = options["results"] or _new_results_file(settings)
     click.echo(f"Answers are kept in {results}", err=True)
@@ -95,12 +95,14 @@ def _answer_questions(
     from agent.run.batch.batch import Batch, ProgressReporter, open_engine, read_caps
     from agent.run.batch.output import OutputFile
     from agent.run.batch.topics import Topic
+    from agent.state import RunRequest
 
+    request = RunRequest(retry_failed=True)
     topics = [Topic(n, question.prompt) for n, question in enumerate(questions, 1)]
     caps, engine = read_caps(options), open_engine(options, settings)
     reporter = ProgressReporter(terminal=sys.stderr.isatty())
     with closing(OutputFile(results)) as output:
-        batch = Batch(topics, output, engine, settings, caps, concurrency=options["concurrency"])
+        batch = Batch(topics, output, engine, request, caps, concurrency=options["concurrency"])
         with shell.interruptible("\nStopping; go on with --results.", batch.stop):
             summary = batch.run(reporter.show)
         reporter.show(batch.progress(), is_last=True)

@@ -75,22 +75,24 @@ _NOT_REPLAYED = (
 
 def _refuse_idle_options(options: dict[str, Any], settings: Settings) -> None:
     """Raise UsageError for the first option that could have no effect beside the others."""
-    for names, why in _find_idle_options(settings):
+    for names, why in _find_idle_options(options, settings):
         if name := next((name for name in names if options[name]), None):
             flag = f"--{name.replace('_', '-')}"
             raise UsageError(f"{flag} has no effect here: {why}.", f"Leave {flag} out.")
 
 
-def _find_idle_options(settings: Settings) -> Iterator[tuple[Sequence[str], str]]:
+def _find_idle_options(
+    options: dict[str, Any], settings: Settings
+) -> Iterator[tuple[Sequence[str], str]]:
     """Options that have no effect with these settings, and why."""
-    strategy = "" if settings.resume else settings.strategy  # a resumed run has its own
-    if settings.replay:
+    strategy = "" if options["resume"] else settings.strategy  # a resumed run has its own
+    if options["replay"]:
         yield _NOT_REPLAYED, "the run is repeated as its journal has it"
     if settings.offline or (settings.corpus and "corpus" not in settings.search):
         yield ("since", "allow_domain", "block_domain", "mcp"), "only a corpus is searched"
     if settings.offline:
         yield ("llm",), "with --offline no model is asked"
-    if not settings.resume:
+    if not options["resume"]:
         yield ("retry_failed",), "it goes with --resume"
     if strategy in ("slots", "report"):
         yield ("max_steps",), f"the strategy {strategy} has no steps, but --max-rounds"

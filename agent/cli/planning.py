@@ -11,6 +11,7 @@ from agent.cli import inputs, shell
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
     from agent.settings import Settings
+    from agent.state import RunRequest
 
 RUN_IT = "Edit what you like, then run it: research-agent --plan FILE"
 
@@ -19,11 +20,12 @@ def print_plan(topic: str, options: dict[str, Any]) -> int:
     """Print the plan of a report: as an outline on a terminal, else as JSON."""
     from agent.run.plan import offer_plan
     from agent.run.plan_file import write_offer
+    from agent.settings import make_request
 
-    settings = inputs.read_settings(options)
-    offer = offer_plan(topic, settings)
+    settings, request = inputs.read_settings(options), make_request(options)
+    offer = offer_plan(topic, settings, request)
     if answers := _ask_user(offer.ask, options):
-        offer = offer_plan(topic, settings.model_copy(update={"clarified": answers}))
+        offer = offer_plan(topic, settings, request.model_copy(update={"clarified": answers}))
     is_json, indent = options["format"] == "json", None if options["compact"] else 2
     text = offer.model_dump_json(indent=indent) + "\n" if is_json else write_offer(offer, RUN_IT)
     if options["out"]:
@@ -32,24 +34,25 @@ def print_plan(topic: str, options: dict[str, Any]) -> int:
     return 0
 
 
-def clarify(topic: str, settings: Settings, options: dict[str, Any]) -> Settings:
-    """The settings of a report after the user was asked what would change its plan.
+def clarify(
+    topic: str, settings: Settings, request: RunRequest, options: dict[str, Any]
+) -> RunRequest:
+    """The request of a report after the user was asked what would change its plan.
 
     The run goes on with the plan, unless there are answers. Nobody is asked but on a terminal.
     """
-    is_planned = bool(settings.plan or settings.resume or settings.replay)
+    is_planned = bool(settings.plan or request.resume or request.replay)
     if is_planned or not _is_asked(options):
-        return settings
+        return request
     from agent.run.plan import plan_report
     from agent.run.request import resolve_strategy
 
-    if resolve_strategy(topic, settings).strategy != "report":
-        return settings
-
-    planned = plan_report(topic, settings)
+    if resolve_strategy(topic, settings, request).strategy != "report":
+        return request
+    planned = plan_report(topic, settings, request)
     if answers := _ask_user(planned.plan.ask, options):
-        return settings.model_copy(update={"clarified": answers})
-    return settings.model_copy(update={"resume": planned.name})
+        return request.model_copy(update={"clarified": answers})
+    return request.model_copy(update={"resume": planned.name})
 
 
 def _is_asked(options: dict[str, Any]) -> bool:

@@ -132,9 +132,9 @@ def _prepare(
 def _fill(table_run: TableRun, settings: Settings, options: dict[str, Any]) -> BatchSummary:
     from agent.run.batch.batch import ProgressReporter, open_engine, read_caps
 
-    caps, engine = read_caps(options), open_engine(options, settings)
+    caps, engine = read_caps(options), open_engine(options, table_run.shape(settings))
     reporter = ProgressReporter(terminal=sys.stderr.isatty())
-    batch = table_run.begin(engine, settings, caps, options["concurrency"])
+    batch = table_run.begin(engine, caps, options["concurrency"])
     with shell.interruptible(STOPPING, batch.stop):
         batch.run(reporter.show)
     reporter.show(batch.progress(), is_last=True)

@@ -91,15 +91,17 @@ class Budget:
         usage: Callable[[], CallUsage],
         recalled_count: Callable[[], int],
         answer_cost: Cost,
+        began: float | None = None,
     ) -> None:
         """`usage`: of the calls that have ended. `recalled_count`: calls that the journal answered,
         which earlier parts of the run made. `answer_cost`: what is held back for the last answer.
+        `began`: monotonic seconds from which the cap of seconds counts; None: now.
         """
         self._caps = caps
         self._usage = usage
         self._recalled_count = recalled_count
         self._answer_cost = answer_cost
-        self._start = time.monotonic()
+        self._start = time.monotonic() if began is None else began
         self._reserved_count = 0
         self._under_way: list[Cost] = []
         self._lock = threading.Lock()

@@ -34,12 +34,11 @@ from agent.errors import (
 from agent.outside.input_file import open_regular, read_at, read_lines
 from agent.state import Attempt, EarlierAnswer, Frozen, ModelCost, Outcome
 from agent.state.json_data import Json, get_path, parse_json
-from agent.state.values import MAX_TOKENS
+from agent.state.values import MAX_EARLIER, MAX_TOKENS
 
 VERSION = 2  # of the format: since 2 a run that ended has an answer line
 ANSWER_START = b'{"answer": '  # of an answer's line, which is found without parsing the others
 MAX_CALLS = 500_000  # in one file; the index of so many takes 200 MB
-MAX_EARLIER = 3  # questions that a run which follows others is told of
 _Seconds = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
 
 

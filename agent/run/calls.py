@@ -26,6 +26,7 @@ from agent.run.costs import (
     estimate_task_tokens,
     limit_reply,
 )
+from agent.run.header import RunSpec
 from agent.run.models import answer_extractively, order_models
 from agent.run.sources import Sources
 from agent.settings import Settings
@@ -46,7 +47,7 @@ WARM_UP_TIMEOUT = 2.0  # seconds for which the first search waits for the model'
 
 
 def compose_calls(
-    settings: Settings,
+    spec: RunSpec,
     journal: Journal,
     models: Sequence[Model],
     sources: Sources,
@@ -60,8 +61,9 @@ def compose_calls(
 
     The sources come with their cache, fallback and limits. Replies of models are not cached.
     """
+    settings = spec.settings
     orders = order_models(settings, models)
-    budget = _make_budget(settings, journal, orders)
+    budget = _make_budget(spec, journal, orders)
     sources.limit_spending(budget)
     context = CallContext(journal, budget, settings.patience, rate_limiter.seconds_waited)
     chain = _make_chain(settings, models, orders, budget, rate_limiter)
@@ -145,18 +147,23 @@ def secrets_of(settings: Settings) -> list[str]:
     return held + [secret for one in find_mcp_servers(settings) for secret in one.secrets]
 
 
-def _make_budget(settings: Settings, journal: Journal, orders: Orders) -> Budget:
+def _make_budget(spec: RunSpec, journal: Journal, orders: Orders) -> Budget:
     """The caps of the settings. One call with a full prompt is reserved for the answer."""
+    settings, effort = spec.settings, spec.settings.effort
     caps = Caps(
         seconds=settings.max_seconds,
         usd=settings.max_usd,
         tokens=settings.max_tokens,
         calls=settings.max_calls,
     )
-    evidence = settings.effort.report_tokens if settings.report else settings.effort.evidence_tokens
+    evidence = effort.report_tokens if spec.request.report else effort.evidence_tokens
     reserved = estimate_cost(orders["write"], evidence + PROMPT_FRAME_TOKENS)
     return Budget(
-        caps, lambda: sum_usage(journal.calls), lambda: journal.recalled_outside_count, reserved
+        caps,
+        lambda: sum_usage(journal.calls),
+        lambda: journal.recalled_outside_count,
+        reserved,
+        spec.began,
     )
 
 

@@ -1,4 +1,4 @@
-"""How the check of a report begins: a run like any other, whose settings hold the report."""
+"""How the check of a report begins: a run like any other, whose request holds the report."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from agent.run.header import journal_path
 from agent.run.loop import Run
 from agent.run.models import make_models
 from agent.settings import Settings
-from agent.state import CitedReport
+from agent.state import CitedReport, RunRequest
 from agent.state.json_data import get_path
 
 UNTITLED = "A report"
@@ -21,12 +21,11 @@ def check_topic(report: CitedReport) -> str:
     return title if any(map(str.isalnum, title)) else UNTITLED
 
 
-def check_settings(report: CitedReport, settings: Settings) -> Settings:
+def check_settings(settings: Settings) -> Settings:
     """The settings of a check. Where no model is configured or named, rules judge alone.
 
     Raises UsageError for an unknown model, NotConfigured for one that is named and has no key.
     """
-    settings = settings.model_copy(update={"report": report})
     if settings.offline or settings.llm:
         return settings
     try:
@@ -36,18 +35,19 @@ def check_settings(report: CitedReport, settings: Settings) -> Settings:
     return settings
 
 
-def begin_check(report: CitedReport | None, settings: Settings) -> Run:
-    """A run that checks a report, not yet begun. None: that of the journal which is gone on with.
+def begin_check(settings: Settings, request: RunRequest) -> Run:
+    """A run that checks the report of the request, not yet begun; without one that of its journal.
 
     Raises what `research` raises; UsageError where the journal is of another report.
     """
+    report = request.report
     if report is None:
-        return research("", settings)
-    path = settings.replay or (settings.resume and journal_path(settings, settings.resume))
+        return research("", settings, request)
+    path = request.replay or (request.resume and journal_path(settings, request.resume))
     recorded = read_header(path) if path and has_header(path) else None
     if recorded and get_path(recorded.settings, "report", "text") != report.text:
         raise UsageError(
             "That run is about another report, or about another version of this one.",
             "Leave the report out, or give the run another name.",
         )
-    return research(check_topic(report), check_settings(report, settings))
+    return research(check_topic(report), check_settings(settings), request)

@@ -12,10 +12,10 @@ from agent.outside import Task
 from agent.run.costs import PROMPT_FRAME_TOKENS, REPLY_TOKENS, estimate_task_tokens
 from agent.run.follow import describe_followed
 from agent.run.models import make_models, order_models
-from agent.run.request import CHECK, requested_slots, resolve_strategy
+from agent.run.request import requested_slots, resolve_strategy
 from agent.search.providers import find_paid_terms
 from agent.settings import Settings
-from agent.state import Frozen, PlannedSection, Slot, SubQuery
+from agent.state import CitedReport, Frozen, PlannedSection, RunRequest, Slot, SubQuery
 from agent.steps.follow_parent import UnderstandFollowUp
 from agent.steps.generate_queries import MAX_QUERIES, MAX_SLOTS, MakeQueries
 from agent.steps.page_choice import most_pages
@@ -215,13 +215,11 @@ def _count_verify_asks(settings: Settings) -> tuple[int, int]:
     return 1, ceil(claims / settings.claims_per_call) + 2
 
 
-def _check_workloads(settings: Settings, _: Sequence[Slot]) -> Workloads:
+def _check_workloads(settings: Settings, report: CitedReport, *, search_uncited: bool) -> Workloads:
     """Each cited page is read; the rules decide all sentences, or the model judges all."""
-    report = settings.report
-    cited = sum(bool(one.sources) for one in report.sentences) if report else 0
-    others = len(report.sentences) - cited if report else 0
-    pages = sum(bool(one.url) for one in report.sources) if report else 0
-    searches = min(others, MOST_SEARCHED) if settings.search_uncited else 0
+    cited = sum(bool(one.sources) for one in report.sentences)
+    pages = sum(bool(one.url) for one in report.sources)
+    searches = min(len(report.sentences) - cited, MOST_SEARCHED) if search_uncited else 0
     asks = ceil((cited + searches) / settings.claims_per_call) if settings.verify == "model" else 0
     tokens = settings.effort.report_tokens
     most = Workload(asks, 1, searches, pages + searches * PAGES_EACH, tokens)
@@ -233,21 +231,30 @@ WORKLOADS: dict[str, Callable[[Settings, Sequence[Slot]], Workloads]] = {
     "slots": _slots_workloads,
     "report": _report_workloads,
     "loop": _loop_workloads,
-    CHECK: _check_workloads,
 }
 
 
-def estimate(topic: str, settings: Settings) -> Estimate:
-    """Estimate what a run takes. Raises UsageError or NotConfigured where the run would."""
-    models = make_models(settings)
-    strategy = resolve_strategy(topic, settings).strategy
-    slots = requested_slots(settings)
+def _find_workloads(
+    strategy: str, settings: Settings, request: RunRequest, slots: Sequence[Slot]
+) -> Workloads:
+    """The calls that a run makes. Raises UsageError for a strategy of another package."""
+    if request.report:
+        return _check_workloads(settings, request.report, search_uncited=request.search_uncited)
     if strategy not in WORKLOADS:
         remedy = "Leave --estimate out, or name another --strategy."
         raise UsageError(f"What the strategy {strategy} takes is not known.", remedy)
-    loads = WORKLOADS[strategy](settings, slots)
+    return WORKLOADS[strategy](settings, slots)
+
+
+def estimate(topic: str, settings: Settings, request: RunRequest | None = None) -> Estimate:
+    """Estimate what a run takes. Raises UsageError or NotConfigured where the run would."""
+    request = request or RunRequest()
+    models = make_models(settings)
+    strategy = resolve_strategy(topic, settings, request).strategy
+    slots = requested_slots(settings)
+    loads = _find_workloads(strategy, settings, request, slots)
     opening: Task[Any] = MakeQueries(topic=topic, slots=slots, language=settings.lang)
-    if parent := describe_followed(settings):
+    if parent := describe_followed(settings, request):
         loads = _add_parent(loads, settings, strategy)
         opening = UnderstandFollowUp(
             topic=topic, slots=slots, language=settings.lang, earlier=tuple(parent.earlier)

@@ -7,32 +7,26 @@ from pathlib import Path
 
 from agent.errors import JournalError, UsageError
 from agent.evidence.markers import strip_markers
-from agent.outside.recording import (
-    MAX_EARLIER,
-    ParentRun,
-    find_journals,
-    has_header,
-    read_header,
-)
+from agent.outside.recording import ParentRun, find_journals, has_header, read_header
 from agent.run.header import journal_path
 from agent.run.stored import read_answer
 from agent.settings import Settings
-from agent.state import EarlierAnswer
+from agent.state import EarlierAnswer, RunRequest
 from agent.state.sanitizing import sanitize_line
-from agent.state.values import LONGEST_EARLIER
+from agent.state.values import LONGEST_EARLIER, MAX_EARLIER
 
 MAX_CHAIN = 100  # runs that follow one another whose pages are searched
 
 
-def describe_followed(settings: Settings) -> ParentRun | None:
-    """The run that the settings name as the one to follow. Raises UsageError, JournalError.
+def describe_followed(settings: Settings, request: RunRequest) -> ParentRun | None:
+    """The run that the request names as the one to follow. Raises UsageError, JournalError.
 
     What was asked elsewhere has no run: it only tells what the question means.
     """
-    if not settings.follow:
-        earlier = list(settings.earlier)
+    if not request.follow:
+        earlier = list(request.earlier)
         return ParentRun(run="", earlier=earlier) if earlier else None
-    return _describe_parent(journal_path(settings, settings.follow))
+    return _describe_parent(journal_path(settings, request.follow))
 
 
 def _describe_parent(journal: Path) -> ParentRun:

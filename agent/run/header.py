@@ -7,6 +7,7 @@ import os
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from agent import __version__
 from agent.errors import JournalError, UsageError
@@ -15,9 +16,12 @@ from agent.run.request import clean_topic, requested_slots, resolve_strategy
 from agent.run.sources import find_corpus
 from agent.search.providers import research_services
 from agent.settings import SHAPING_FIELDS, Settings, user_folder
+from agent.state import RunRequest
 from agent.state.clock import utc_now
 from agent.state.json_data import Json
 
+#: Fields of a request that shape prompts and answer. They are among the header's settings.
+SHAPING_REQUEST = {"report", "search_uncited", "clarified"}
 MAX_SLOT_CHARS = 100_000  # of the names of all slots in a journal's header
 
 
@@ -34,16 +38,29 @@ def journal_path(settings: Settings, name: str) -> Path:
     return (settings.runs_dir or user_folder("data") / "runs") / f"{name}.jsonl"
 
 
-def make_header(path: Path, topic: str, settings: Settings, parent: ParentRun | None) -> Json:
+class RunSpec(NamedTuple):
+    """What a run is: where its journal is, its first line, and settings and request that fit it."""
+
+    path: Path
+    header: Json
+    settings: Settings
+    request: RunRequest
+    began: float | None = None  # monotonic seconds from which its time counts; None: its first call
+
+
+def make_header(
+    path: Path, topic: str, settings: Settings, request: RunRequest, parent: ParentRun | None
+) -> Json:
     """The first line of a journal: what the run is, its strategy, and the settings that shape it.
 
     The strategy `auto` is replaced by the one that was chosen. `parent`: the run that it follows.
     """
-    choice = resolve_strategy(topic, settings)
+    choice = resolve_strategy(topic, settings, request)
     asked = list(research_services(settings)) if choice.is_research else []
     shape = settings.model_dump(mode="json", include=set(SHAPING_FIELDS))
+    shape |= request.model_dump(mode="json", include=SHAPING_REQUEST)
     shape["verify_batch"] = settings.claims_per_call
-    is_check = settings.report is not None  # no strategy that a user can name
+    is_check = request.report is not None  # no strategy that a user can name
     return {
         "run": path.stem,
         "version": __version__,
@@ -55,7 +72,7 @@ def make_header(path: Path, topic: str, settings: Settings, parent: ParentRun | 
         "at": utc_now(),
         "settings": shape if is_check else shape | {"strategy": choice.strategy},
         **({"corpus": str(corpus)} if (corpus := find_corpus(settings)) else {}),
-        **({"request": settings.request_id} if settings.request_id else {}),
+        **({"request": request.request_id} if request.request_id else {}),
         **({"parent": parent.model_dump(mode="json")} if parent else {}),
     }
 
@@ -70,8 +87,10 @@ def hash_prompts() -> str:
     return digest.hexdigest()
 
 
-def restore_settings(topic: str, settings: Settings, header: Json) -> Settings:
-    """The settings, with those fields that shape prompts and answer as they were at the beginning.
+def restore_shape(
+    topic: str, settings: Settings, request: RunRequest, header: Json
+) -> tuple[Settings, RunRequest]:
+    """Both, with those fields that shape prompts and answer as they were at the beginning.
 
     Raises JournalError for the header of no run, UsageError for a run about another topic.
     """
@@ -80,6 +99,8 @@ def restore_settings(topic: str, settings: Settings, header: Json) -> Settings:
         recorded_topic = clean_topic(recorded.topic)
         known = recorded.settings.keys() & SHAPING_FIELDS  # a setting that is gone shapes nothing
         original = Settings.model_validate({name: recorded.settings[name] for name in known})
+        asked = recorded.settings.keys() & SHAPING_REQUEST
+        asked_for = RunRequest.model_validate({name: recorded.settings[name] for name in asked})
         slots = requested_slots(original)
     except (ValueError, TypeError, UsageError):
         fault = "The journal's first line is not that of a run: its settings cannot be used."
@@ -92,4 +113,6 @@ def restore_settings(topic: str, settings: Settings, header: Json) -> Settings:
             f"That run is about another question: {recorded_topic}",
             "Leave the question out, or give the run another name.",
         )
-    return settings.model_copy(update={name: getattr(original, name) for name in SHAPING_FIELDS})
+    shape = {name: getattr(original, name) for name in SHAPING_FIELDS}
+    request_shape = {name: getattr(asked_for, name) for name in SHAPING_REQUEST}
+    return settings.model_copy(update=shape), request.model_copy(update=request_shape)

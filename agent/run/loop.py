@@ -41,8 +41,8 @@ class Run:
     ) -> None:
         """`data_model`: the class of the answer's data; None: it is plain."""
         self._start_time = time.monotonic()
-        self._settings, self._journal, self._outside = parts[:3]
-        self._strategy = parts.strategy
+        self._settings, self._request = parts.spec.settings, parts.spec.request
+        self._journal, self._outside, self._strategy = parts[1:]
         self._data_model = data_model
         self._thread: int | None = None  # that runs it
         self._starting = threading.Lock()
@@ -173,10 +173,10 @@ class Run:
                 self.research,
                 usage=self.usage(),
                 run=build_run_info(
-                    self._journal.header, self._journal.path or self._settings.replay
+                    self._journal.header, self._journal.path or self._request.replay
                 ),
                 schema=self._settings.slots_schema,
-                report=self._settings.report,
+                report=self._request.report,
                 warnings=warnings,
                 error=self._error or self._missing_answer_error(),
                 corpus=self.corpus,
@@ -200,7 +200,7 @@ class Run:
     @property
     def is_check(self) -> bool:
         """Whether it checks a report, and answers nothing."""
-        return self._settings.report is not None
+        return self._request.report is not None
 
     @property
     def corpus(self) -> str:

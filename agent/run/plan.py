@@ -12,7 +12,7 @@ from agent.run.estimate import Estimate, estimate
 from agent.run.header import journal_path, new_run_name
 from agent.run.request import clean_topic
 from agent.settings import Settings, replace_settings
-from agent.state import Plan, Planned
+from agent.state import Plan, Planned, RunRequest
 
 
 class PlannedRun(NamedTuple):
@@ -23,14 +23,16 @@ class PlannedRun(NamedTuple):
     warnings: tuple[str, ...]  # of what stood in for a model
 
 
-def plan_report(topic: str, settings: Settings, *, is_kept: bool = True) -> PlannedRun:
+def plan_report(
+    topic: str, settings: Settings, request: RunRequest, *, is_kept: bool = True
+) -> PlannedRun:
     """Plan a report: at most one model call, no search. Raises AgentError as the run would.
 
     Not `is_kept`: the run leaves no journal, and cannot be resumed.
     """
-    name = settings.resume or new_run_name()
-    settings = settings.model_copy(update={"strategy": "report", "resume": name})
-    with research(topic, settings) as run, closing(iter(run)) as events:  # type: ignore[type-var]
+    name = request.resume or new_run_name()
+    planned = research(topic, settings, request, strategy="report", resume=name)
+    with planned as run, closing(iter(run)) as events:  # type: ignore[type-var]
         for event in events:
             if isinstance(event, Planned):
                 break
@@ -49,8 +51,8 @@ class PlanOffer(Plan):
     warnings: tuple[str, ...] = ()
 
 
-def offer_plan(topic: str, settings: Settings) -> PlanOffer:
+def offer_plan(topic: str, settings: Settings, request: RunRequest) -> PlanOffer:
     """Plan a report and estimate what it would take; nothing is kept of it."""
-    plan, _, warnings = plan_report(topic, settings, is_kept=False)
-    taken = estimate(clean_topic(plan.topic), replace_settings(settings, {"plan": plan}))
+    plan, _, warnings = plan_report(topic, settings, request, is_kept=False)
+    taken = estimate(clean_topic(plan.topic), replace_settings(settings, {"plan": plan}), request)
     return PlanOffer(**plan.model_dump(), estimate=taken, warnings=warnings)

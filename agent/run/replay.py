@@ -10,26 +10,33 @@ from pydantic import BaseModel
 from agent.errors import UsageError
 from agent.outside.journal import Journal
 from agent.outside.rate_limits import RateLimiter, no_rate_limits
-from agent.run.header import journal_path, restore_settings
+from agent.run.header import RunSpec, journal_path, restore_shape
 from agent.run.loop import Run
 from agent.run.parts import make_parts
 from agent.run.request import requested_slots
 from agent.run.sources import NO_SOURCES
 from agent.settings import Settings
+from agent.state import RunRequest
 
 
-def replay(topic: str, settings: Settings, data_model: type[BaseModel] | None = None) -> Run:
-    """A run that its journal alone answers; `settings.replay` is its path, or names the run.
+def replay(
+    topic: str,
+    settings: Settings,
+    request: RunRequest,
+    data_model: type[BaseModel] | None = None,
+) -> Run:
+    """A run that its journal alone answers; `request.replay` is its path, or names the run.
 
     Raises UsageError for another topic than that of the run, JournalError for no journal of a run.
     """
-    if settings.follow:
+    if request.follow:
         fault = "--replay and --follow were both given."
         raise UsageError(fault, "A replay needs no other run.")
-    path = Path(settings.replay or "")
+    path = Path(request.replay or "")
     path = path if os.path.isfile(path) else journal_path(settings, str(path))  # noqa: PTH113
-    settings = settings.model_copy(update={"replay": path})
     journal = Journal.replay(path)
-    settings = restore_settings(topic, settings, journal.header)
-    parts = make_parts(settings, journal, [], NO_SOURCES, RateLimiter(no_rate_limits()))
+    settings, request = restore_shape(topic, settings, request, journal.header)
+    request = request.model_copy(update={"replay": path})
+    spec = RunSpec(path, journal.header, settings, request)
+    parts = make_parts(spec, journal, [], NO_SOURCES, RateLimiter(no_rate_limits()))
     return Run(parts, requested_slots(settings), data_model)

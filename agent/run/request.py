@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agent.errors import UsageError
 from agent.settings import Settings
-from agent.state import Slot
+from agent.state import RunRequest, Slot
 from agent.state.sanitizing import sanitize_line
 from agent.strategies.choice import StrategyChoice, strategy_for_topic
 from agent.strategies.registry import STRATEGIES
@@ -37,9 +37,9 @@ def requested_slots(settings: Settings) -> tuple[Slot, ...]:
     return slots_of(settings.slots_schema)
 
 
-def resolve_strategy(topic: str, settings: Settings) -> StrategyChoice:
+def resolve_strategy(topic: str, settings: Settings, request: RunRequest) -> StrategyChoice:
     """The strategy of a run; for `auto` the one that fits the topic, with the reason."""
-    if settings.report is not None:
+    if request.report is not None:
         return StrategyChoice(CHECK, "")
     if settings.plan is not None:
         return StrategyChoice("report", "a plan of a report was given")

@@ -31,7 +31,18 @@ from agent.outside.recording import (
 )
 from agent.run.replay import replay
 from agent.settings import Settings
-from agent.state import Claim, Event, Failed, Hit, Page, PageRead, Research, Searched, SearchResults
+from agent.state import (
+    Claim,
+    Event,
+    Failed,
+    Hit,
+    Page,
+    PageRead,
+    Research,
+    RunRequest,
+    Searched,
+    SearchResults,
+)
 from agent.state.json_data import Json, get_path
 from agent.state.sanitizing import sanitize_line
 from agent.state.urls import canonical_url
@@ -65,7 +76,7 @@ def parse_answer(stored: Json, journal: Path) -> Answer:
 
 def _replay_answer(journal: Path) -> Answer | None:
     """The answer that a replay gives; None where the journal does not fit this version."""
-    answer = replay("", Settings(replay=journal)).answer()
+    answer = replay("", Settings(), RunRequest(replay=journal)).answer()
     is_unfit = answer.error and answer.error.kind in (JournalError.kind, JournalDamaged.kind)
     return None if is_unfit else answer
 

@@ -28,7 +28,7 @@ from agent.run.loop import Run
 from agent.settings import Settings
 from agent.slots.sameness import normalize_value
 from agent.slots.schema import slots_of
-from agent.state import Source
+from agent.state import RunRequest, Source
 from agent.state.json_data import Json
 
 MAX_ROWS = 1000
@@ -181,15 +181,21 @@ class TableRun:
         self._output, self._warnings = output, warnings
         counted = found_by.usage.model_dump(include={*CallUsage.model_fields}) if found_by else {}
         self._usage = CallUsage.model_validate(counted)
-        self._follow = found_by.run.id if found_by and found_by.run else None
+        self._follow = found_by.run.id if found_by and found_by.run else ""
         self._read: dict[str, TableRow] = {}
 
-    def begin(self, engine: Engine, settings: Settings, caps: Caps, concurrency: int) -> Batch:
-        """The batch that researches what has no row yet. Raises UsageError."""
-        shape = {"slots_schema": row_schema(self._columns), "follow": self._follow}
-        shaped = settings.model_copy(update=shape)
+    def shape(self, settings: Settings) -> Settings:
+        """The settings with which a row is researched: its slots are the columns."""
+        return settings.model_copy(update={"slots_schema": row_schema(self._columns)})
+
+    def begin(self, engine: Engine, caps: Caps, concurrency: int) -> Batch:
+        """The batch that researches what has no row yet; `engine`: with the settings of `shape`.
+
+        Raises UsageError.
+        """
+        request = RunRequest(follow=self._follow)
         topics = [row.topic for row in self._rows]
-        return Batch(topics, self._output, engine, shaped, caps, concurrency=concurrency)
+        return Batch(topics, self._output, engine, request, caps, concurrency=concurrency)
 
     def usage(self) -> CallUsage:
         """What all runs used so far, that which found the rows too."""

@@ -23,7 +23,7 @@ from agent.run.library import KeptRun
 from agent.run.loop import LateRun
 from agent.server.activity import Activity, describe_activity
 from agent.settings import Settings
-from agent.state import Research
+from agent.state import Research, RunRequest
 
 if TYPE_CHECKING:
     from agent.answer import Answer, SlotAnswer, Usage
@@ -53,7 +53,14 @@ class RunSummary(KeptRun):
 class LiveRun:
     """A run that waits, goes or has ended. Threads may share it."""
 
-    def __init__(self, summary: RunSummary, settings: Settings, *, detached: bool = True) -> None:
+    def __init__(
+        self,
+        summary: RunSummary,
+        settings: Settings,
+        request: RunRequest,
+        *,
+        detached: bool = True,
+    ) -> None:
         self.id = summary.id
         self.detached = detached  # it goes on without a client
         self.frames = GrowingList[Frame]()
@@ -65,7 +72,7 @@ class LiveRun:
         self.is_started = False
         self._activity: Activity | None = None  # of a run that has ended
         self._summary = summary
-        self._settings = settings
+        self._settings, self._request = settings, request
         self._late = LateRun()
         self._lock = threading.Lock()
         self._listeners = 0
@@ -118,12 +125,12 @@ class LiveRun:
     def is_check(self) -> bool:
         """Whether it checks a report."""
         has_checked = self.answer is not None and self.answer.check is not None
-        return self._settings.report is not None or has_checked
+        return self._request.report is not None or has_checked
 
     def run(self) -> None:
         """Run to the end. Raises AgentError if it cannot begin."""
         started = time.monotonic()
-        run = research(self._summary.question, self._settings)
+        run = research(self._summary.question, self._settings, self._request)
         self._late.begin(run)
         with TURNS.take():
             self._follow_events(run, started)

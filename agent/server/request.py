@@ -12,8 +12,8 @@ from agent.documents.reports.reader import read_report
 from agent.errors import UsageError
 from agent.run.library import RUN_NAME_PATTERN
 from agent.run.request import MAX_TOPIC_CHARACTERS
-from agent.settings import Settings
-from agent.state import CitedReport, Frozen
+from agent.settings import Settings, make_request
+from agent.state import CitedReport, Frozen, RunRequest
 from agent.state.reports import ReportForm
 
 SHORTEST_TOPIC = 3  # characters
@@ -22,10 +22,12 @@ SHORTEST_TOPIC = 3  # characters
 #: others are the server's.
 REQUEST_FIELDS = (
     "strategy slots slots_schema depth max_rounds max_words max_seconds max_usd max_tokens "
-    "max_calls plan clarified reader max_citations lang since allow_domains block_domains verify "
-    "on_unsupported credibility cache earlier"
+    "max_calls plan reader max_citations lang since allow_domains block_domains verify "
+    "on_unsupported credibility cache"
 ).split()
-#: Those that a request to check a report may set.
+#: What else it may say of its run.
+OWN_FIELDS = ("clarified", "earlier")
+#: The settings that a request to check a report may set.
 CHECK_FIELDS = "max_seconds max_usd max_tokens max_calls lang verify cache archive".split()
 REQUESTED_FIELDS = {*REQUEST_FIELDS, *CHECK_FIELDS}
 LONGEST_REPORT = 10_000_000  # characters, in base64 if need be
@@ -50,7 +52,7 @@ RunId = Annotated[str, StringConstraints(pattern=f"^{RUN_NAME_PATTERN}$")]
 DocumentId = Annotated[str, StringConstraints(pattern="^[A-Za-z0-9_-]{10,100}$")]
 
 
-class RunRequest(Frozen):
+class RequestBody(Frozen):
     """What asks for a run, and how far it is to go: see `Question` and `CheckRequest`."""
 
     model_config = ConfigDict(defer_build=False)  # FastAPI cannot wrap a model that is not built
@@ -66,8 +68,13 @@ class RunRequest(Frozen):
             fields[name] = fields[name] if cap is None else min(fields[name], cap)
         return fields
 
+    def run_request(self, request_id: str = "") -> RunRequest:
+        """What the request says of its run alone. Raises UsageError."""
+        fields = self.model_dump(include=set(OWN_FIELDS))
+        return make_request({**fields, "request_id": request_id})
 
-class ResearchRequest(RunRequest):
+
+class ResearchRequest(RequestBody):
     """A question, and how far to go for it. `Question` adds a field for each setting."""
 
     question: Annotated[
@@ -87,7 +94,7 @@ class ResearchRequest(RunRequest):
     )
 
 
-class ReportRequest(RunRequest):
+class ReportRequest(RequestBody):
     """A report to be checked. `CheckRequest` adds a field for each setting."""
 
     report: str = Field(
@@ -102,9 +109,10 @@ class ReportRequest(RunRequest):
     )
     search: bool = Field(default=False, description="search for sentences that cite nothing")
 
-    def setting_overrides(self, server: Settings) -> dict[str, Any]:
-        """As of every request; besides what `search` says."""
-        return super().setting_overrides(server) | {"search_uncited": self.search or None}
+    def run_request(self, request_id: str = "") -> RunRequest:
+        """The check of the report, which is read here. Raises UsageError."""
+        fields = {"report": self.read_report(), "search_uncited": self.search}
+        return RunRequest(request_id=request_id, **fields)
 
     def read_report(self) -> CitedReport:
         """The report, read in a worker. Raises UsageError."""
@@ -124,7 +132,7 @@ Text = Annotated[
 
 def _request_field(name: str) -> Any:
     """A setting as an optional field of the request, with the bounds that it has in `Settings`."""
-    field = Settings.model_fields[name]
+    field = {**RunRequest.model_fields, **Settings.model_fields}[name]
     annotation: Any = field.annotation
     if annotation == tuple[str, ...]:
         return (tuple[Text, ...] | None, Field(default=None, max_length=LONGEST_LIST))
@@ -133,7 +141,7 @@ def _request_field(name: str) -> Any:
     return (bounded | None, Field(default=None, max_length=longest))
 
 
-def _add_settings(base: type[RunRequest], fields: Iterable[str], name: str, doc: str) -> Any:
+def _add_settings(base: type[RequestBody], fields: Iterable[str], name: str, doc: str) -> Any:
     """A kind of request that has these settings too."""
     own = {field: _request_field(field) for field in fields}
     return create_model(name, __base__=base, __doc__=doc, **own)
@@ -147,5 +155,8 @@ else:
         ReportRequest, CHECK_FIELDS, "CheckRequest", "A report, and how far to go to check it."
     )
     Question = _add_settings(
-        ResearchRequest, REQUEST_FIELDS, "Question", "A question, and how far to go for it."
+        ResearchRequest,
+        (*REQUEST_FIELDS, *OWN_FIELDS),
+        "Question",
+        "A question, and how far to go for it.",
     )

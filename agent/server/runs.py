@@ -27,6 +27,7 @@ from agent.server.documents import DocumentStore
 from agent.server.live import LiveRun, RunSummary
 from agent.server.request import Configure, ReportRequest, ResearchRequest
 from agent.settings import Settings
+from agent.state import RunRequest
 from agent.state.clock import utc_now
 
 MAX_KEPT = 64  # finished runs that stay in memory; the journals of others are read
@@ -40,21 +41,21 @@ def begin_requested(
 
     Raises what `Runs.begin`, `configure` and the reading of a report raise.
     """
-    overrides = request.setting_overrides(configure({})) | {"request_id": request_id}
+    overrides = request.setting_overrides(configure({}))
     if isinstance(request, ResearchRequest) and request.documents:
         overrides["corpus"] = runs.documents.open(request.documents)
-    settings = configure(overrides)
-    if isinstance(request, ReportRequest):
-        report = request.read_report()
-        settings = check_settings(report, settings)
-        return runs.begin(check_topic(report), settings, detached=request.detach)
-    follow = request.follow
-    return runs.begin(request.question, settings, detached=request.detach, follow=follow)
+    settings, asked = configure(overrides), request.run_request(request_id)
+    if isinstance(request, ResearchRequest):
+        asked = asked.model_copy(update={"follow": request.follow or ""})
+        return runs.begin(request.question, settings, asked, detached=request.detach)
+    topic = check_topic(asked.report) if asked.report else ""
+    return runs.begin(topic, check_settings(settings), asked, detached=request.detach)
 
 
 def plan_requested(configure: Configure, request: ResearchRequest) -> PlanOffer:
     """The plan of the report that a request asks for, before any search. It waits for a model."""
-    return offer_plan(request.question, configure(request.setting_overrides(configure({}))))
+    settings = configure(request.setting_overrides(configure({})))
+    return offer_plan(request.question, settings, request.run_request())
 
 
 class Runs:
@@ -82,33 +83,29 @@ class Runs:
         self,
         topic: str,
         settings: Settings,
+        request: RunRequest,
         *,
         detached: bool = False,
-        follow: str | None = None,
     ) -> LiveRun:
         """Start a run, or queue it until there is room for it.
-
-        `follow`: the name of the run that this one follows.
 
         Raises UsageError or NotConfigured for a run that cannot be made, JournalError for one that
         has not ended and cannot be followed, Busy where the queue is full or the server ends.
         """
         topic = clean_topic(topic)
-        if follow:
-            journal = str(self._require_ended(follow))
-            settings = settings.model_copy(update={"follow": journal})
+        name = new_run_name()
+        follow = request.follow and str(self._require_ended(request.follow))
+        request = request.model_copy(update={"follow": follow, "resume": name})
         make_models(settings)  # raises what a run could not be made with
         requested_slots(settings)
-        name = new_run_name()
-        settings = settings.model_copy(update={"resume": name})
         summary = RunSummary(
             id=name,
             question=topic,
             state="queued",
             started_at=utc_now(),
-            request_id=settings.request_id,
+            request_id=request.request_id,
         )
-        live = LiveRun(summary, settings, detached=detached)
+        live = LiveRun(summary, settings, request, detached=detached)
         live.on_abandoned = partial(self.cancel, live)
         with self._lock:
             if self._closed:
@@ -271,7 +268,7 @@ def _read_past(path: Path, settings: Settings) -> LiveRun:
     kept = read_kept_run(path)
     if kept is None:
         raise JournalError(f"{path.name} is not a journal of a run.", "Ask for another run.")
-    live = LiveRun(_to_summary(kept), settings)
+    live = LiveRun(_to_summary(kept), settings, RunRequest())
     try:
         recording = read_journal(path)
         corpus = str(recording.header.get("corpus", ""))

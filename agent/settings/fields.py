@@ -23,9 +23,8 @@ from pydantic import (
 from agent.outside import TaskKind
 from agent.outside.gemini_api import GeminiAccount
 from agent.outside.plugins import plugin_names
-from agent.outside.recording import MAX_EARLIER
 from agent.settings.services import BASE_URLS
-from agent.state import CitedReport, Depth, EarlierAnswer, Frozen, Plan
+from agent.state import Depth, Frozen, Plan
 
 TASK_KINDS: tuple[TaskKind, ...] = get_args(TaskKind)
 _KIND_PREFIXES = tuple(f"{kind}=" for kind in TASK_KINDS)
@@ -49,9 +48,6 @@ def require_strategy(name: str) -> str:
     if name in STRATEGY_NAMES or name in strategy_names():
         return name
     raise ValueError(f"there is no strategy {name!r}; choose from: {', '.join(strategy_names())}")
-
-
-#: An instruction of the user, in a few words.
 
 
 class StrategySchema:
@@ -135,9 +131,6 @@ class Settings(Frozen):
     slots: tuple[str, ...] = ()
     slots_schema: dict[str, Any] | None = None  # a JSON Schema whose leaves are the slots
     plan: Plan | None = None  # of a report, as the user wants it; None: a model makes one
-    clarified: tuple[str, ...] = ()  # what the user answered to questions about the plan
-    report: CitedReport | None = None  # somebody's report: it is checked, and nothing researched
-    search_uncited: bool = False  # a check searches for sentences that cite nothing
     effort: Effort = Effort()
     max_rounds: int = Field(default=2, ge=1, le=10)  # of `slots` and `report`
     max_words: int = Field(default=80, ge=10, le=10_000)
@@ -166,17 +159,6 @@ class Settings(Frozen):
     #: gemini=300/1000000. A provider that is not named has no limit.
     rate_limits: tuple[str, ...] = ()
     rate_window: float = Field(default=60.0, gt=0)  # length of that window
-
-    # what the user wants of the sources, and how the topic is to be answered
-
-    # an earlier run
-    follow: str = ""  # a run's name or journal that this one asks on about
-    #: Questions of a conversation elsewhere, with their answers: `follow` wins.
-    earlier: tuple[EarlierAnswer, ...] = Field(default=(), max_length=MAX_EARLIER)
-    resume: str = ""  # a run's name or journal to go on with; a new name begins a run
-    replay: Path | None = None  # a run's name or journal to repeat without outside calls
-    retry_failed: bool = False  # on resume, repeat the calls that failed
-    request_id: str = ""  # the name of a server's request, for the journal's header
 
     # where files are kept; None: in the folders of `user_folder`
     runs_dir: Path | None = None
@@ -319,10 +301,8 @@ DEPTHS: dict[str, dict[str, Any]] = {
 #: Fields that shape prompts and answer. A journal's header records them, so that a replay has them.
 SHAPING_FIELDS = frozenset(
     "strategy depth effort slots slots_schema max_rounds max_steps max_words "
-    "max_iterations "
-    "credibility min_credibility lang verify verify_batch on_unsupported report "
-    "search_uncited archive plan clarified report_words "
-    "max_citations reader".split()
+    "max_iterations credibility min_credibility lang verify verify_batch on_unsupported "
+    "archive plan report_words max_citations reader".split()
 )
 
 

@@ -14,6 +14,7 @@ from agent.settings.fields import DEPTHS, Settings, split_list
 from agent.settings.names import ENVIRONMENT, KNOWN_VARIABLES, LIBRARY_VARIABLES
 from agent.settings.risks import build_refusal, find_risks, find_user_keys
 from agent.settings.variables import Variable, read_variables, warn_once
+from agent.state import RunRequest
 
 
 def parse_settings(environment: Mapping[str, str], **overrides: Any) -> Settings:
@@ -37,6 +38,20 @@ def parse_settings(environment: Mapping[str, str], **overrides: Any) -> Settings
         first = error.errors()[0]
         field = str(first["loc"][0])  # entries of mappings are texts, which are never refused
         raise UsageError(f"{_names_of(field)}: {first['msg']}", "Correct or unset it.") from None
+
+
+def make_request(fields: Mapping[str, Any]) -> RunRequest:
+    """The request with those fields that are given, not None, and its own.
+
+    Raises UsageError naming the option whose value cannot be used.
+    """
+    names = RunRequest.model_fields.keys() & fields.keys()
+    try:
+        return RunRequest.model_validate({n: fields[n] for n in names if fields[n] is not None})
+    except ValidationError as error:
+        first = error.errors()[0]
+        fault = f"{_names_of(str(first['loc'][0]))}: {first['msg']}"
+        raise UsageError(fault, "Correct it, or leave it out.") from None
 
 
 def load_settings(**overrides: Any) -> Settings:

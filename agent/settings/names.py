@@ -11,11 +11,8 @@ OWN_PREFIX = "RESEARCH_AGENT_"
 #: Fields that a caller alone sets. Each other one has a variable.
 CALLER_FIELDS = frozenset(
     "since allow_domains block_domains mcp corpus strategy depth offline slots "
-    "slots_schema report plan clarified report_words "
-    "max_citations reader search_uncited "
-    "max_rounds max_words max_steps patience lang "
-    "verify on_unsupported follow earlier resume replay retry_failed request_id cache "
-    "trust_env effort base_urls keys".split()
+    "slots_schema plan report_words max_citations reader max_rounds max_words max_steps patience "
+    "lang verify on_unsupported cache trust_env effort base_urls keys".split()
 )
 #: Fields whose variables have no prefix, since other programs and people know them.
 _PLAIN_FIELDS = frozenset(

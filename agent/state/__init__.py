@@ -8,4 +8,5 @@ from agent.state.events import *
 from agent.state.knowledge import *
 from agent.state.plans import *
 from agent.state.reports import *
+from agent.state.run_request import *
 from agent.state.values import *

@@ -319,6 +319,7 @@ class Finding(Frozen):
     of: str = ""
 
 
+MAX_EARLIER = 3  # questions that a run which follows others knows
 LONGEST_EARLIER = 1000  # characters of an earlier question, and of its answer
 
 

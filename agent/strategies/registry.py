@@ -12,7 +12,7 @@ from agent.errors import UsageError
 from agent.outside import Outside
 from agent.outside.plugins import load_plugin, plugin_names
 from agent.settings import Settings
-from agent.state import CitedReport
+from agent.state import CitedReport, RunRequest
 from agent.steps.follow_parent import FollowParent
 from agent.steps.generate_queries import GenerateQueries
 from agent.steps.reflect import Reflect
@@ -29,14 +29,16 @@ MOST_DRAFTED = 150
 MOST_FOLLOWED = 5
 
 
-def build_strategy(outside: Outside, settings: Settings) -> Strategy:
-    """The strategy that the settings name.
+def build_strategy(outside: Outside, settings: Settings, request: RunRequest) -> Strategy:
+    """The strategy that the settings name; a report of the request is checked, whatever they name.
 
-    A report in the settings is checked, whatever they name.
+    Raises UsageError for a strategy that is not installed.
     """
-    if settings.report is not None:
-        return _build_check(outside, settings, settings.report)
+    if request.report is not None:
+        return _build_check(outside, settings, request.report, request.search_uncited)
     name = settings.strategy
+    if name == "report":
+        return _build_report(outside, settings, request.clarified)
     build = STRATEGIES.get(name) or load_plugin("strategies", name)
     if build is None:  # a journal may name one of a package that is not installed here
         known = ", ".join([*STRATEGIES, *plugin_names("strategies")])
@@ -77,7 +79,9 @@ def _build_loop(outside: Outside, settings: Settings) -> Strategy:
     )
 
 
-def _build_report(outside: Outside, settings: Settings) -> Strategy:
+def _build_report(
+    outside: Outside, settings: Settings, clarified: tuple[str, ...] = ()
+) -> Strategy:
     from agent.evidence.credibility import Blocking
     from agent.strategies.report.gather import Gather
     from agent.strategies.report.plan import PlanReport
@@ -91,7 +95,7 @@ def _build_report(outside: Outside, settings: Settings) -> Strategy:
     use_tools = UseTools(outside.search, outside.read, blocking)
     reflect = Reflect(ask, fallback, settings.effort.evidence_tokens, settings.lang)
     return ReportStrategy(
-        PlanReport(ask, settings),
+        PlanReport(ask, settings, clarified),
         ResearchSections(use_tools, Gather(ask, use_tools, settings), reflect, settings),
         reflect,
         WriteSections(ask, fallback, settings),
@@ -109,7 +113,9 @@ def _build_follow(outside: Outside, settings: Settings) -> FollowParent | None:
     return FollowParent(ask, outside.fallback, outside.parent, pages, settings.lang)
 
 
-def _build_check(outside: Outside, settings: Settings, report: CitedReport) -> Strategy:
+def _build_check(
+    outside: Outside, settings: Settings, report: CitedReport, search_uncited: bool
+) -> Strategy:
     from agent.strategies.check.judge import JudgeReport
     from agent.strategies.check.read_cited import FindEvidence, ReadCited
     from agent.strategies.check.strategy import CheckStrategy
@@ -117,7 +123,7 @@ def _build_check(outside: Outside, settings: Settings, report: CitedReport) -> S
     return CheckStrategy(
         report,
         ReadCited(outside.read),
-        FindEvidence(outside.search, outside.read) if settings.search_uncited else None,
+        FindEvidence(outside.search, outside.read) if search_uncited else None,
         JudgeReport(outside.ask, settings),
     )
 

@@ -225,13 +225,13 @@ def test_fetch_offers_the_archived_copy_of_what_died(
 )
 def test_an_answer_that_was_cut_short_stands_before_and_after(calls: int, tmp_path: Path) -> None:
     """What was under way at the end was paid for, though a replay does not see it."""
-    own = Settings(offline=True, runs_dir=tmp_path, cache_dir=tmp_path, resume="a")
-    cut = research("Who won the 2022 FIFA World Cup?", own.model_copy(update={"max_calls": calls}))
+    own = Settings(offline=True, runs_dir=tmp_path, cache_dir=tmp_path)
+    cut = research("Who won the 2022 FIFA World Cup?", own, resume="a", max_calls=calls)
     partial = json.loads(to_json(cut.answer()))
     assert partial["status"] in ("partial", "insufficient")
     found = audit_answer(partial)
     assert found["ok"] and found["stored"], found["failures"]
-    whole = json.loads(to_json(research("", own).answer()))
+    whole = json.loads(to_json(research("", own, resume="a").answer()))
     found = audit_answer(whole)
     assert whole["status"] == "complete" and found["ok"] and found["stored"]
     found = audit_answer(partial)

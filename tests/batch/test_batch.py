@@ -23,6 +23,7 @@ from agent.run.batch.output import OutputFile
 from agent.run.batch.topics import Topic, read_topics
 from agent.run.resources import share_resources
 from agent.settings import parse_settings
+from agent.state import RunRequest
 from tests.support.cups import (
     count_requests,
     cup_number,
@@ -308,8 +309,8 @@ def test_a_bug_in_a_run_costs_its_topic(services: Services, tmp_path: Path) -> N
     topics = [Topic(n, cup_topic(n)) for n in (1, 2)]
     (tmp_path / "runs" / f"{run_name(rows.batch_name, topics[0])}.jsonl").mkdir(parents=True)
     told: list[Progress] = []
-    engine = LocalEngine(share_resources(settings))
-    batch = Batch(topics, rows, engine, settings, Caps(), concurrency=2)
+    engine = LocalEngine(settings, share_resources(settings))
+    batch = Batch(topics, rows, engine, RunRequest(), Caps(), concurrency=2)
     summary = batch.run(told.append)
     rows.close()
     assert summary.statuses == {"complete": 1, "error": 1} and told[-1].done == 2

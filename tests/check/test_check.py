@@ -22,6 +22,7 @@ from agent.run.audit import audit_answer
 from agent.run.check import begin_check
 from agent.run.estimate import estimate
 from agent.settings import Settings
+from agent.state import RunRequest
 from tests.evidence.test_evidence import source
 from tests.support.processes import run_command
 from tests.support.services import Raw, Services, parse_claims
@@ -128,7 +129,9 @@ VERDICTS = {"It crosses": "partial", "Ellen was": "supported"}
 
 def check(services: Services, settings: Settings, **changes: Any) -> CheckResult:
     report = read_report(write(services).encode(), "report.md")
-    return build_check_result(begin_check(report, settings.model_copy(update=changes)).answer())
+    return build_check_result(
+        begin_check(settings.model_copy(update=changes), RunRequest(report=report)).answer()
+    )
 
 
 def verdicts(result: CheckResult) -> list[str]:
@@ -180,7 +183,9 @@ def test_a_model_is_not_asked_of_a_number_nowhere(services: Services, settings: 
     services.think = judge({"": "supported"})
     services.pages = {"p": AMPERE}
     text = f"A crossing by Ampere takes 17 minutes ([p]({services.url('p')}))."
-    result = build_check_result(begin_check(read_report(text.encode()), settings).answer())
+    result = build_check_result(
+        begin_check(settings, RunRequest(report=read_report(text.encode()))).answer()
+    )
     [claim] = result.claims
     assert (claim.verdict, claim.by) == ("unsupported", "rule") and not services.model_requests
     assert claim.reason == "17 minutes is not on the page" and claim.quote
@@ -191,8 +196,8 @@ def test_a_check_is_replayed_and_audited_offline(services: Services, settings: S
     first = check(services, settings)
     asked = len(services.model_requests), len(services.page_requests)
     assert first.run
-    replay = Settings(replay=Path(first.run["journal"]))
-    again = build_check_result(begin_check(None, replay).answer())
+    replay = RunRequest(replay=Path(first.run["journal"]))
+    again = build_check_result(begin_check(Settings(), replay).answer())
     assert again.claims == first.claims and again.sources == first.sources
     value = json.loads(first.model_dump_json())
     audit = audit_answer(value)
@@ -231,20 +236,19 @@ def test_tampering_is_found(
 def test_a_check_goes_on_where_it_was_cut_off(services: Services, settings: Settings) -> None:
     services.think = judge(VERDICTS)
     report = read_report(write(services).encode(), "report.md")
-    named = settings.model_copy(update={"resume": "monday"})
-    run = begin_check(report, named)
+    run = begin_check(settings, RunRequest(report=report, resume="monday"))
     for event in run:
         if event.type == "page_read":
             break  # as by a crash: the iterator is left
     del run
     asked = len(services.page_requests)
-    result = build_check_result(begin_check(None, named).answer())
+    result = build_check_result(begin_check(settings, RunRequest(resume="monday")).answer())
     assert verdicts(result)[0] == "supported" and result.error is None
     assert services.page_requests[:asked].count("ampere") == 1
     assert services.page_requests.count("ampere") == 1, "what was read is not read again"
     other = read_report(write(services).replace("150", "151").encode(), "report.md")
     with pytest.raises(UsageError, match="another report"):
-        begin_check(other, named)
+        begin_check(settings, RunRequest(report=other, resume="monday"))
 
 
 def test_caps_end_the_reading_and_more_is_judged(services: Services, settings: Settings) -> None:
@@ -256,7 +260,7 @@ def test_caps_end_the_reading_and_more_is_judged(services: Services, settings: S
 
 def test_the_estimate_counts_pages_and_calls(services: Services, settings: Settings) -> None:
     report = read_report(write(services).encode())
-    figures = estimate(report.title, settings.model_copy(update={"report": report}))
+    figures = estimate(report.title, settings, RunRequest(report=report))
     assert figures.strategy == "check" and figures.calls.min == 3 and figures.calls.max == 4
 
 
@@ -265,8 +269,8 @@ def test_sentences_without_source_are_searched_for(services: Services, settings:
     services.hits = lambda _: ["ampere"]
     text = "The ship carries 120 cars and 360 passengers. The moon is made of green cheese."
     report = read_report(text.encode())
-    changes = {"search_uncited": True, "verify": "rules"}
-    run = begin_check(report, settings.model_copy(update=changes))
+    rules = settings.model_copy(update={"verify": "rules"})
+    run = begin_check(rules, RunRequest(report=report, search_uncited=True))
     result = build_check_result(run.answer())
     assert verdicts(result) == ["supported", "unchecked"] and not result.uncited
     assert result.sources[0].found and result.claims[0].source == 1
@@ -276,7 +280,10 @@ def test_sentences_without_source_are_searched_for(services: Services, settings:
 def test_the_page_escapes_what_it_shows(services: Services, settings: Settings) -> None:
     services.pages = {"p": AMPERE}
     text = f"The <b>x</b> & \\<script> carries 150 cars and 360 ships [p]({services.url('p')})."
-    run = begin_check(read_report(text.encode()), settings.model_copy(update={"verify": "rules"}))
+    run = begin_check(
+        settings.model_copy(update={"verify": "rules"}),
+        RunRequest(report=read_report(text.encode())),
+    )
     page = check_to_html(build_check_result(run.answer()))
     assert page.count("<script") == 1 and "&lt;script&gt;" in page
 
@@ -409,7 +416,7 @@ def test_the_same_report_in_other_forms_has_the_same_verdicts(
     found = []
     for text in forms:
         report = read_report(text.encode(), "report.md")
-        result = build_check_result(begin_check(report, settings).answer())
+        result = build_check_result(begin_check(settings, RunRequest(report=report)).answer())
         found.append([(one.text, one.verdict, one.reason) for one in result.claims])
     assert [verdict for _, verdict, _ in found[0]] == ["contradicted", "supported", "unsupported"]
     assert all(one == found[0] for one in found)

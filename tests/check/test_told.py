@@ -17,6 +17,7 @@ from agent.errors import ReadFailed
 from agent.run.check import begin_check
 from agent.search.retractions import Retractions, find_doi
 from agent.settings import Settings
+from agent.state import RunRequest
 from tests.support.browser import Browser
 from tests.support.page_server import PageServer, html, reply
 
@@ -60,7 +61,7 @@ def offline(tmp_path: Path) -> Settings:
 
 
 def check(text: str, settings: Settings) -> CheckResult:
-    run = begin_check(read_report(text.encode(), "report.md"), settings)
+    run = begin_check(settings, RunRequest(report=read_report(text.encode(), "report.md")))
     return build_check_result(run.answer())
 
 
@@ -222,8 +223,8 @@ def test_sources_are_dead_archived_retracted_or_closed(
     assert offered == [False, True, True, True, False, False, False, False]
     assert "retracted: Retraction 2010-02-06" in check_to_text(result)
     assert result.run
-    replay = Settings(replay=Path(result.run["journal"]))
-    again = build_check_result(begin_check(None, replay).answer())
+    replay = RunRequest(replay=Path(result.run["journal"]))
+    again = build_check_result(begin_check(Settings(), replay).answer())
     assert again.sources == result.sources, "a replay asks nobody"
 
 

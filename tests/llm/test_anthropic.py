@@ -72,7 +72,7 @@ def test_a_run_with_claude(world: Services, settings: Settings) -> None:
     assert (answer.usage.input_tokens, answer.usage.output_tokens) == (300, 60)
     journal = Path(str(answer.run.journal)).read_text("utf-8")
     assert ANTHROPIC_KEY not in journal + to_json(answer)
-    assert research("", Settings(replay=Path(str(answer.run.journal)))).answer().usage.usd
+    assert research("", Settings(), replay=Path(str(answer.run.journal))).answer().usage.usd
 
 
 def test_thoughts_are_not_read_and_cached_tokens_have_their_prices(services: Services) -> None:

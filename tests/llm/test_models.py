@@ -108,7 +108,7 @@ def test_a_resumed_run_omits_a_failed_model(world: Services, two: Settings, tmp_
     cut = tmp_path / "cut.jsonl"
     cut.write_text("".join(lines[: first_reply + 1]))
     world.model_requests.clear()
-    again = research("", settings.model_copy(update={"resume": str(cut)})).answer()
+    again = research("", settings, resume=str(cut)).answer()
     assert again.answer == answer.answer
     assert {request.model for request in world.model_requests} == {"t"}
 

@@ -354,7 +354,7 @@ def test_each_model_is_told_with_what_it_used(services: Services, settings: Sett
     assert first.output_tokens + second.output_tokens == usage.output_tokens
     assert usage.usd and first.usd and second.usd
     assert first.usd + second.usd == pytest.approx(usage.usd, abs=2e-6)  # each is rounded
-    again = research("", Settings(replay=Path(str(answer.run and answer.run.journal)))).answer()
+    again = research("", Settings(), replay=Path(str(answer.run and answer.run.journal))).answer()
     assert again.usage.by_model == usage.by_model
 
 

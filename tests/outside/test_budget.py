@@ -41,8 +41,8 @@ def world(services: Services) -> Services:
     return services
 
 
-def ended(settings: Settings) -> tuple[Run, Answer]:
-    run = research(TOPIC, settings)
+def ended(settings: Settings, **more: Any) -> tuple[Run, Answer]:
+    run = research(TOPIC, settings, **more)
     for _ in run:
         pass
     answer = run.answer()
@@ -131,23 +131,21 @@ def test_seconds(slow: str, world: Services, settings: Settings) -> None:
 def test_a_budget_stop_resumes_with_a_larger_budget_and_replays_as_it_was(
     world: Services, settings: Settings
 ) -> None:
-    named = settings.model_copy(update={"resume": "mine", "max_calls": 9})
-    _, partial = ended(named)
+    _, partial = ended(settings, resume="mine", max_calls=9)
     assert partial.status == "partial" and partial.run and partial.run.journal
     journal = Path(partial.run.journal)
-    replayed = settings.model_copy(update={"replay": journal})
     before = made(world)
-    _, again = ended(replayed)
+    _, again = ended(settings, replay=journal)
     for part in ("status", "answer", "citations", "slots", "claims"):
         assert getattr(again, part) == getattr(partial, part), part
     assert made(world) == before
-    _, full = ended(named.model_copy(update={"max_calls": None}))
+    _, full = ended(settings, resume="mine")
     assert full.status == "complete"
     assert len(world.search_queries) == len(set(world.search_queries)) == 4  # nothing twice
     assert sorted(world.page_requests) == sorted(world.pages)
     # the partial answer was one more
     assert world.tasks() == ["generate_queries", "synthesize", "reflect", "reflect", "verify"]
-    _, replayed_full = ended(replayed)
+    _, replayed_full = ended(settings, replay=journal)
     assert replayed_full.citations == full.citations and replayed_full.status == "complete"
 
 
@@ -170,7 +168,7 @@ def test_claims_judged_side_by_side_keep_the_caps_and_replay(
         assert answer.usage.input_tokens + answer.usage.output_tokens <= cap.get("max_tokens", 1e9)
         assert "--max-" in " ".join(answer.warnings) and answer.run and answer.run.journal
         before = made(world)
-        _, again = ended(settings.model_copy(update={"replay": Path(answer.run.journal)}))
+        _, again = ended(settings, replay=Path(answer.run.journal))
         assert (again.claims, again.slots, again.warnings) == (
             answer.claims,
             answer.slots,
@@ -195,7 +193,7 @@ def test_a_judge_that_hangs_costs_its_own_claim(world: Services, settings: Setti
     }
     assert {slot.verdict for slot in answer.slots.values()} == {"supported"}
     assert answer.run and answer.run.journal
-    _, again = ended(settings.model_copy(update={"replay": Path(answer.run.journal)}))
+    _, again = ended(settings, replay=Path(answer.run.journal))
     assert (again.claims, again.slots) == (answer.claims, answer.slots)
 
 

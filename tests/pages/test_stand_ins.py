@@ -91,5 +91,5 @@ def test_an_archived_copy_is_cited_with_both_addresses(
     told = [(one.provider, one.outcome) for one in answer.attempts if one.what == "page"]
     assert told == [("page.example", "not_found"), ("archive", "ok")]
     assert audit_answer(json.loads(to_json(answer)))["ok"] and answer.run
-    again = research("", Settings(replay=Path(answer.run.journal))).answer()
+    again = research("", Settings(), replay=Path(answer.run.journal)).answer()
     assert again.citations == answer.citations and again.attempts == answer.attempts

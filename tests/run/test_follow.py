@@ -22,7 +22,7 @@ from agent.run.estimate import estimate
 from agent.search.options import SearchOptions
 from agent.search.parent_pages import ParentPages
 from agent.settings import Effort, Settings, parse_settings
-from agent.state import EarlierAnswer
+from agent.state import EarlierAnswer, RunRequest
 from agent.state.values import hash_text
 from tests.support.follower import (
     BOTH,
@@ -49,8 +49,7 @@ def world(services: Services) -> Services:
 
 def ask(settings: Settings, topic: str, name: str, follow: str = "", **more: Any) -> Answer:
     """A run of this name; what it says is valid, and stands the audit on its journal alone."""
-    changes = {"resume": name, "follow": follow, **more}
-    _, answer = run_to_end(topic, settings.model_copy(update=changes))
+    _, answer = run_to_end(topic, settings, resume=name, follow=follow, **more)
     value = json.loads(to_json(answer))
     assert answer.error is None, answer.error
     assert audit_answer(value)["ok"] and audit_answer(value)["stored"]
@@ -207,7 +206,7 @@ def test_the_child_stands_alone_when_the_parent_is_gone(
     value = answer.model_dump(mode="json")
     found = audit_answer(value)
     assert found["ok"] and found["stored"]
-    again = research("", Settings(replay=path_of(answer))).answer()
+    again = research("", Settings(), replay=path_of(answer)).answer()
     assert without_times(again.model_dump(mode="json")) == without_times(value)
     resumed = ask(settings, "", "child")
     assert resumed.answer == answer.answer
@@ -282,8 +281,7 @@ def test_a_parent_that_failed_has_a_question_and_perhaps_pages(
     world: Services, settings: Settings
 ) -> None:
     world.think = lambda _: Raw(403, '{"error": {"code": 403, "message": "no"}}')
-    changes = {"resume": "parent", "cache": False}
-    _, failed = run_to_end(PARENT, settings.model_copy(update=changes))
+    _, failed = run_to_end(PARENT, settings, resume="parent", cache=False)
     assert failed.error
     set_up(world)
     answer = ask(settings, FOLLOW_UP, "child", "parent")
@@ -424,7 +422,7 @@ def test_a_child_that_was_killed_goes_on(
 
 def test_what_cannot_be_followed(world: Services, settings: Settings, tmp_path: Path) -> None:
     def begin(**changes: Any) -> None:
-        research(FOLLOW_UP, settings.model_copy(update=changes))
+        research(FOLLOW_UP, settings, **changes)
 
     with pytest.raises(UsageError, match="no run to follow"):
         begin(follow="nobody")
@@ -441,7 +439,7 @@ def test_what_cannot_be_followed(world: Services, settings: Settings, tmp_path: 
     with pytest.raises(UsageError, match="does not follow other"):
         begin(follow="other", resume="child")
     with pytest.raises(UsageError, match="another question"):
-        research(OPEN, settings.model_copy(update={"resume": "child"}))
+        research(OPEN, settings, resume="child")
 
 
 def test_the_command_given_again_goes_on(world: Services, settings: Settings) -> None:
@@ -460,8 +458,7 @@ def test_the_estimate_of_a_follow_up_holds(
 ) -> None:
     settings = settings.model_copy(update={"strategy": strategy, "min_credibility": 0.0})
     ask_parent(world, settings)
-    following = settings.model_copy(update={"follow": "parent"})
-    told = estimate(FOLLOW_UP, following)
+    told = estimate(FOLLOW_UP, settings, RunRequest(follow="parent"))
     free, paid = (ask(settings, topic, topic[:5], "parent").usage for topic in (FOLLOW_UP, OPEN))
     judged = 1 if strategy == "report" else 0  # its sentences too, which here are no quotes
     assert told.calls.min == free.llm_calls - judged and free.searches == 0
@@ -469,7 +466,7 @@ def test_the_estimate_of_a_follow_up_holds(
     assert free.llm_calls < calls <= told.calls.max
     assert told.calls.max > estimate(FOLLOW_UP, settings).calls.max
     with pytest.raises(UsageError):
-        estimate(FOLLOW_UP, settings.model_copy(update={"follow": "nobody"}))
+        estimate(FOLLOW_UP, settings, RunRequest(follow="nobody"))
 
 
 @pytest.mark.parametrize(

@@ -62,8 +62,7 @@ def test_what_was_read_once_is_found_again_free_and_as_verifiable(
     assert first.citations and searches
     make_older(tmp_path / "runs/first.jsonl")
     services.pages, asked = {"shop": Raw(503, "down"), "other": Raw(503, "down")}, settings.search
-    again = settings.model_copy(update={"search": (*asked, "runs"), "resume": "again"})
-    answer = research(QUESTION, again).answer()
+    answer = research(QUESTION, settings, search=(*asked, "runs"), resume="again").answer()
     assert len(services.search_queries) == searches and len(services.page_requests) == 2
     [citation] = answer.citations
     assert citation.quote == first.citations[0].quote and citation.url == services.url("shop")
@@ -79,8 +78,8 @@ def test_what_was_read_once_is_found_again_free_and_as_verifiable(
     assert found[0]["hits"][0]["retrieved_at"] == DAY_OLD
 
     services.pages["shop"] = page(99)  # what is stale is refused: the web is asked
-    fresh = again.model_copy(update={"since": datetime(2026, 6, 1, tzinfo=UTC).date()})
-    answer = research(QUESTION, fresh.model_copy(update={"resume": "fresh"})).answer()
+    fresh = {"search": (*asked, "runs"), "since": datetime(2026, 6, 1, tzinfo=UTC).date()}
+    answer = research(QUESTION, settings, resume="fresh", **fresh).answer()
     assert "99 euros" in answer.citations[0].quote and len(services.search_queries) > searches
 
 

@@ -231,7 +231,7 @@ def test_a_computed_result_is_a_page_that_is_quoted_replayed_and_audited(
     journal = Path(answer.run.journal).read_text(encoding="utf-8")
     assert APP_ID not in journal and "distance | from | Berlin" in journal
     assert ended(own, QUESTION)[1].citations[0].quote == first.quote  # by the cache
-    again = research("", Settings(replay=Path(answer.run.journal))).answer()
+    again = research("", Settings(), replay=Path(answer.run.journal)).answer()
     assert again.citations == answer.citations and len(wire.calls) == 1
 
 

@@ -311,7 +311,7 @@ def test_a_run_with_geminis_key_alone(
         (call["response"]["usd"] for call in journal_calls(answer.run.journal, "ask")), 0.0
     )
     assert answer.usage.usd == pytest.approx(models + searches * (USD_PER_SEARCH + TOKENS_USD))
-    replayed = research("", Settings(replay=Path(str(answer.run.journal)))).answer()
+    replayed = research("", Settings(), replay=Path(str(answer.run.journal))).answer()
     same = {"answer", "citations", "attempts", "status", "degraded"}
     assert replayed.model_dump(include=same) == answer.model_dump(include=same)
     assert replayed.usage.usd == answer.usage.usd
@@ -337,10 +337,9 @@ def test_a_run_that_goes_on_does_not_begin_to_count_anew(google: Settings) -> No
 
 
 def test_what_the_journal_answers_is_counted(world: Services, google: Settings) -> None:
-    named = google.model_copy(update={"resume": "one"})
-    _, answer = ended(named)
+    _, answer = ended(google, resume="one")
     asked = len(world.grounded_queries)
-    assert ended(named)[1].usage.usd == answer.usage.usd
+    assert ended(google, resume="one")[1].usage.usd == answer.usage.usd
     assert len(world.grounded_queries) == asked
     sources = open_sources(google)
     paid = Attempt(what="search", provider="google", outcome="ok")

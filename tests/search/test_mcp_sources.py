@@ -45,8 +45,8 @@ def command(mood: str, *log: Path) -> str:
 def ask(tmp_path: Path, **more: Any) -> Answer:
     keep = {"runs_dir": tmp_path / "runs", "cache_dir": tmp_path / "cache", "corpus": DEMO}
     search = ("mcp", "corpus") if more.get("mcp") else ("corpus",)
-    settings = Settings(**{"llm": ("extractive",), "search": search, **keep, **more})
-    return research(TOPIC, settings).answer()
+    settings = Settings(llm=("extractive",), search=search, **keep)
+    return research(TOPIC, settings, **more).answer()
 
 
 def tried(answer: Answer) -> set[tuple[str, str]]:
@@ -69,7 +69,7 @@ def test_a_server_is_searched_and_read_and_no_replay_or_audit_goes_there(tmp_pat
     assert DESCRIPTION not in journal.read_text()
     log.unlink()
     assert audit_answer(json.loads(answer.model_dump_json()), journal)["ok"]
-    assert research("", Settings(replay=journal)).answer().answer == answer.answer
+    assert research("", Settings(), replay=journal).answer().answer == answer.answer
     assert not log.exists()
 
 

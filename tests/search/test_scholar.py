@@ -199,16 +199,16 @@ def test_a_question_of_research_is_asked_of_them_first(
 ) -> None:
     """By `auto`, which the journal holds for a run that goes on; by the plan of a report too."""
     settings = settings_of(papers, tmp_path, SEARCH_PROVIDERS="", WIKIPEDIA_BASE_URL=NOWHERE)
-    settings = settings.model_copy(update={"strategy": "auto", "max_rounds": 1, "resume": "own"})
+    settings = settings.model_copy(update={"strategy": "auto", "max_rounds": 1})
     topic = f"{PAPERS[18].question[:-1]}, by clinical trials?"
-    run = research(topic, settings)
+    run = research(topic, settings, resume="own")
     answer = run.answer()
     assert answer.run and answer.run.reason.endswith("scholarly works are searched first")
     assert "47 percent" in answer.answer and answer.citations[0].work
     asked = [one.provider for one in run.research.attempts if one.what == "search"]
     assert asked[0] in SERVICES and "scholar" in asked
-    again = settings.model_copy(update={"strategy": "slots"})
-    assert research("", again).answer().answer == answer.answer
+    again = research("", settings, resume="own", strategy="slots")
+    assert again.answer().answer == answer.answer
     named = settings_of(papers, tmp_path, SEARCH_PROVIDERS="wikipedia", WIKIPEDIA_BASE_URL=NOWHERE)
     for own, first in ((settings, "scholar"), (named, "wikipedia")):
         chain = build_search_chain(own)

@@ -21,6 +21,7 @@ from mcp import Client
 from agent.answer import answer_schema
 from agent.mcp_server.tools import Tools
 from agent.server.runs import Runs
+from agent.state import RunRequest
 from tests.support.follower import FOLLOW_UP, OPEN, PARENT, forget, set_up
 from tests.support.processes import start_command
 from tests.support.services import Services
@@ -234,7 +235,7 @@ def test_a_server_waits_until_each_end_is_told(tmp_path: Path) -> None:
         may_tell.wait(60)
 
     runs = Runs(settings, tell)
-    runs.begin("Who founded LEGO?", settings)
+    runs.begin("Who founded LEGO?", settings, RunRequest())
     assert is_over.wait(60) and runs.load == (0, 0) and not runs.wait(0)
     may_tell.set()
     assert runs.wait(60)

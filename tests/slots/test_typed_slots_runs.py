@@ -22,9 +22,9 @@ from tests.support.thinker import support_all
 from tests.support.typed_slots import SCHEMA, TEXT, TOPIC, object_schema
 
 
-def run_audited(settings: Settings, topic: str = TOPIC) -> tuple[Run, Answer, Json]:
+def run_audited(settings: Settings, topic: str = TOPIC, **more: Any) -> tuple[Run, Answer, Json]:
     """Run to the end and audit; return the run, its answer, and the answer as the user gets it."""
-    run = research(topic, settings)
+    run = research(topic, settings, **more)
     for _ in run:
         pass
     answer = run.answer()
@@ -94,12 +94,11 @@ def test_a_schema_is_asked_filled_and_told_whole(world: Services, settings: Sett
 
 
 def test_a_replay_and_a_resume_repeat_the_schema(world: Services, settings: Settings) -> None:
-    with_schema = settings.model_copy(update={"slots_schema": SCHEMA, "resume": "typed"})
-    _, answer, shown = run_audited(with_schema)
+    _, answer, shown = run_audited(settings, slots_schema=SCHEMA, resume="typed")
     assert answer.run and answer.run.journal
     asked = len(world.model_requests)
-    _, _, again = run_audited(settings.model_copy(update={"resume": "typed"}), "")
-    _, _, replayed = run_audited(Settings(replay=Path(answer.run.journal)), "")
+    _, _, again = run_audited(settings, "", resume="typed")
+    _, _, replayed = run_audited(Settings(), "", replay=Path(answer.run.journal))
     assert shown["data"] == again["data"] == replayed["data"] and len(world.model_requests) == asked
 
 

@@ -221,7 +221,7 @@ def test_reading_begins_without_the_page_that_hangs_and_a_replay_does_too(
     run, answer = run_to_end(TOPIC, eager)
     failed = [(e.subject, e.outcome) for e in run.research.events if e.type == "failed"]
     assert failed == [(world.url("c"), "missed")] and answer.run and answer.run.journal
-    replayed, _ = run_to_end(TOPIC, eager.model_copy(update={"replay": Path(answer.run.journal)}))
+    replayed, _ = run_to_end(TOPIC, eager, replay=Path(answer.run.journal))
     assert comparable_events(replayed) == comparable_events(run)
 
 

@@ -30,9 +30,9 @@ WRITTEN = ["generate_queries", "reflect", "synthesize", "verify"]
 BLANK: dict[str, Any] = {"answer": "", "citations": []}
 
 
-def ended(settings: Settings, topic: str = TOPIC) -> tuple[Run, Answer]:
+def ended(settings: Settings, topic: str = TOPIC, **more: Any) -> tuple[Run, Answer]:
     """A run to its end, with what every answer owes its reader checked."""
-    run, answer = run_to_end(topic, settings)
+    run, answer = run_to_end(topic, settings, **more)
     to_json(answer)
     pages = {source.page.sha256: source.page for source in run.research.sources}
     for citation in answer.citations:

@@ -71,19 +71,15 @@ def test_auto_says_what_it_chose_and_why(tmp_path: Path) -> None:
     assert named and (named.strategy, named.reason) == ("slots", "")  # it needs no reason
     topic = "Where is the headquarters of the company of the founder of LEGO?"
     settings = Settings(offline=True, strategy="auto", runs_dir=tmp_path, cache_dir=tmp_path)
-    settings = settings.model_copy(update={"resume": "named"})
-    run = research(topic, settings)
+    run = research(topic, settings, resume="named")
     answer = run.answer()
     reason = "one fact must be found to look for the next"
     assert answer.run and (answer.run.strategy, answer.run.reason) == ("loop", reason)
     assert run.research.events_of(Started)[0].reason == reason
     header = read_journal_lines(tmp_path / "named.jsonl")[0]
     assert header["strategy"] == header["settings"]["strategy"] == "loop"
-    for again in (
-        Settings(replay=tmp_path / "named.jsonl"),
-        settings.model_copy(update={"strategy": "slots"}),
-    ):
-        told = research("", again).answer()
+    for again in ({"replay": "named"}, {"resume": "named", "strategy": "slots"}):
+        told = research("", settings, **again).answer()
         assert told.run and (told.run.strategy, told.run.reason) == ("loop", reason)
         assert told.answer == answer.answer
 
@@ -109,18 +105,15 @@ def test_what_is_given_wins_over_the_depth() -> None:
 
 
 def test_a_resumed_run_is_as_deep_as_it_was_begun(tmp_path: Path) -> None:
-    begun = Settings(
-        offline=True, depth="deep", runs_dir=tmp_path, cache_dir=tmp_path, resume="deep"
-    )
+    begun = Settings(offline=True, depth="deep", runs_dir=tmp_path, cache_dir=tmp_path)
     topic = "Who founded LEGO?"
-    first = research(topic, begun)
+    first = research(topic, begun, resume="deep")
     first.answer()
     header = read_journal_lines(tmp_path / "deep.jsonl")[0]["settings"]
     assert (header["depth"], header["max_steps"]) == ("deep", 8)
     assert header["effort"]["evidence_tokens"] == 8000
-    again = research(
-        topic, begun.model_copy(update={"depth": "quick", "effort": Effort(evidence_tokens=2000)})
-    )
+    quick = begun.model_copy(update={"depth": "quick", "effort": Effort(evidence_tokens=2000)})
+    again = research(topic, quick, resume="deep")
     again.answer()
     assert [e.type for e in again.research.events] == [e.type for e in first.research.events]
 

@@ -75,8 +75,8 @@ def loop(settings: Settings) -> Settings:
     return settings.model_copy(update={"strategy": "loop"})
 
 
-def ended(settings: Settings, topic: str = TOPIC) -> tuple[Run, Answer]:
-    run, given = run_to_end(topic, settings)
+def ended(settings: Settings, topic: str = TOPIC, **more: Any) -> tuple[Run, Answer]:
+    run, given = run_to_end(topic, settings, **more)
     to_json(given)
     pages = {source.page.sha256: source.page for source in run.research.sources}
     assert all(pages[c.page_sha256].text[c.start : c.end] == c.quote for c in given.citations)
@@ -88,7 +88,7 @@ def notes(run: Run) -> list[str]:
 
 
 def test_decide_search_browse_answer(world: Services, loop: Settings, tmp_path: Path) -> None:
-    run, given = ended(loop.model_copy(update={"resume": str(tmp_path / "x.jsonl")}))
+    run, given = ended(loop, resume=str(tmp_path / "x.jsonl"))
     assert world.tasks() == ["decide", "decide", "decide", "verify"]  # nothing is asked twice
     assert world.search_queries == ["Velmora Works founder", "Ada Lindqvist born"]
     assert sorted(world.page_requests) == ["firm", "noise", "person"]  # once each
@@ -393,7 +393,7 @@ def test_a_page_cannot_speak_through_the_reply_of_a_model(world: Services, loop:
 def test_cut_after_each_call_and_replayed(world: Services, loop: Settings, tmp_path: Path) -> None:
     """Wherever it ended, it goes on, asks for nothing again, and ends alike."""
     world.think = _by_prompt
-    whole, given = ended(loop.model_copy(update={"resume": str(tmp_path / "whole.jsonl")}))
+    whole, given = ended(loop, resume=str(tmp_path / "whole.jsonl"))
     assert given.status == "complete"
     cited, asked = given.model_dump(mode="json")["citations"], count_requests(world).total()
     *written, _ = (tmp_path / "whole.jsonl").read_bytes().splitlines(keepends=True)
@@ -401,13 +401,13 @@ def test_cut_after_each_call_and_replayed(world: Services, loop: Settings, tmp_p
         path = tmp_path / f"{cut}.jsonl"
         path.write_bytes(b"".join(written[:cut]))
         before = count_requests(world).total()
-        run, again = ended(loop.model_copy(update={"resume": str(path)}), "")
+        run, again = ended(loop, "", resume=str(path))
         assert comparable_events(run) == comparable_events(whole), cut
         now = again.model_dump(mode="json")["citations"]
         assert without_times(now) == without_times(cited)
         assert count_requests(world).total() - before == asked - (cut - 1)
     before = count_requests(world).total()
-    run, again = ended(Settings(replay=tmp_path / "whole.jsonl"), "")
+    run, again = ended(Settings(), "", replay=tmp_path / "whole.jsonl")
     assert comparable_events(run) == comparable_events(whole) and again.answer == given.answer
     assert count_requests(world).total() == before
 

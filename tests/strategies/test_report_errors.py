@@ -313,8 +313,8 @@ def test_resume_after_each_call_and_replay(services: Services, tmp_path: Path) -
     """Nothing is paid twice, and the events are the same, whichever turn the run ended before."""
     world = report_world()
     environment = world.set_up(services).environment(tmp_path, CACHE_TTL="0")
-    settings = parse_settings(environment, strategy="report", resume="whole")
-    run, answer = run_checked_report(world.topic, settings)
+    settings = parse_settings(environment, strategy="report")
+    run, answer = run_checked_report(world.topic, settings, resume="whole")
     asked, events = count_requests(services), comparable_events(run)
     assert answer.run and answer.run.journal
     written = Path(answer.run.journal).read_bytes().splitlines(keepends=True)
@@ -324,14 +324,14 @@ def test_resume_after_each_call_and_replay(services: Services, tmp_path: Path) -
         path = tmp_path / f"{kept}.jsonl"
         path.write_bytes(b"".join(written[: kept + 1]))
         world.set_up(services)
-        again, resumed = run_checked_report("", settings.model_copy(update={"resume": str(path)}))
+        again, resumed = run_checked_report("", settings, resume=str(path))
         calls = [line for line in written[1 : kept + 1] if line.startswith(b'{"call"')]
         known = {call_subject(json.loads(line)) for line in calls}
         missing = {what: times for what, times in asked.items() if what not in known}
         assert count_requests(services) == missing and comparable_events(again) == events
         assert resumed.answer == answer.answer
     world.set_up(services)
-    repeated, replayed = run_checked_report("", Settings(replay=Path(answer.run.journal)))
+    repeated, replayed = run_checked_report("", Settings(), replay=Path(answer.run.journal))
     assert comparable_events(repeated) == events and not count_requests(services)
     assert replayed.model_dump()["citations"] == answer.model_dump()["citations"]
 

@@ -16,7 +16,7 @@ from agent.outside.recording import read_header
 from agent.run.plan import offer_plan
 from agent.run.plan_file import parse_plan, write_offer, write_outline
 from agent.settings import Settings
-from agent.state import Plan, Planned, PlannedSection, SubQuery
+from agent.state import Plan, Planned, PlannedSection, RunRequest, SubQuery
 from tests.support.analyst import Analyst
 from tests.support.report_runs import (
     TOPIC,
@@ -121,7 +121,7 @@ def test_planning_is_one_call_and_no_search(world: Services, settings: Settings)
     asks = [{"question": "Which works?", "changes_plan": True}, {"question": "Which day?"}]
     reply = {"sections": rows, "prioritized_sub_queries": queries, "unclear": asks}
     script_replies(world, reply, task="plan")
-    offer = offer_plan(TOPIC, settings)
+    offer = offer_plan(TOPIC, settings, RunRequest())
     assert world.tasks() == ["plan"] and not world.search_queries and not world.page_requests
     founder, city = offer.sections
     assert founder.questions == ("Who founded it?",) and city.after == ("Founder",)
@@ -143,7 +143,7 @@ def test_a_given_plan_is_run_and_stands_in_the_journal(world: Services, settings
     assert run.research.plan == Planned(**PLAN.model_dump()) and answer.run
     journal = Path(str(answer.run.journal))
     assert Plan(**read_header(journal).settings["plan"]) == PLAN
-    again, repeated = run_checked_report("", Settings(replay=journal))
+    again, repeated = run_checked_report("", Settings(), replay=journal)
     assert comparable_events(again) == comparable_events(run)
     assert repeated.answer == answer.answer
 
@@ -198,7 +198,7 @@ def test_a_plan_that_rules_made_says_so_and_runs_as_it_was_offered(
 ) -> None:
     script_replies(world, Raw(500, "busy"), Raw(500, "busy"), task="plan")
     settings = settings.model_copy(update={"gemini_fallback_models": (), "llm_retry_waits": ()})
-    offer = offer_plan(TOPIC, settings)
+    offer = offer_plan(TOPIC, settings, RunRequest())
     assert [one.heading for one in offer.sections] == [TOPIC]
     assert "Used instead: the topic as the only query" in offer.warnings[0]
     outline = write_offer(offer)

@@ -153,7 +153,7 @@ def test_a_report_of_sections_is_replayed_and_resumed(world: Services, settings:
     run, answer = run_checked_report(TOPIC, settings)
     assert answer.run
     journal = Path(str(answer.run.journal))
-    again, repeated = run_checked_report("", Settings(replay=journal))
+    again, repeated = run_checked_report("", Settings(), replay=journal)
     assert comparable_events(again) == comparable_events(run)
     assert repeated.answer == answer.answer
     lines = journal.read_text().splitlines(keepends=True)
@@ -161,9 +161,7 @@ def test_a_report_of_sections_is_replayed_and_resumed(world: Services, settings:
     for keep in range(1, len(lines), 4):  # a kill after any call
         journal.write_text("".join(lines[:keep]))
         world.model_requests.clear()
-        resumed, later = run_checked_report(
-            TOPIC, settings.model_copy(update={"resume": answer.run.id})
-        )
+        resumed, later = run_checked_report(TOPIC, settings, resume=answer.run.id)
         assert later.answer == answer.answer and len(world.model_requests) <= asked
         assert comparable_events(resumed) == comparable_events(run)
 

@@ -59,9 +59,9 @@ def script_replies(world: Services, *replies: Reply | Calls, task: str = "gather
     world.think = think
 
 
-def run_checked_report(topic: str, settings: Settings) -> tuple[Run, Answer]:
+def run_checked_report(topic: str, settings: Settings, **more: Any) -> tuple[Run, Answer]:
     """Run to the end, check what every report owes its reader; return the run and its answer."""
-    run, answer = run_to_end(topic, settings)
+    run, answer = run_to_end(topic, settings, **more)
     to_json(answer)  # raises where the answer is not of its own schema
     pages = {source.page.sha256: source.page for source in run.research.sources}
     for citation in answer.citations:  # its span of the stored page is its quote

@@ -164,9 +164,9 @@ WORLDS: dict[str, Callable[[], World]] = {
 }
 
 
-def run_to_end(topic: str, settings: Settings) -> tuple[Run, Answer]:
+def run_to_end(topic: str, settings: Settings, **more: Any) -> tuple[Run, Answer]:
     """Run to the end; return the run and its answer."""
-    run = research(topic, settings)
+    run = research(topic, settings, **more)
     for _ in run:
         pass
     return run, run.answer()

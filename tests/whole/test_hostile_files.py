@@ -144,7 +144,7 @@ def trace(path: Path) -> None:
 
 
 def replay(path: Path) -> None:
-    assert_told(research("", Settings(replay=path)).answer())
+    assert_told(research("", Settings(), replay=path).answer())
 
 
 def resume(path: Path) -> None:
@@ -154,7 +154,7 @@ def resume(path: Path) -> None:
     (corpus / "cats.md").write_text("# Cats\nCats sleep most of the day.")
     caps: Json = {"max_calls": 30, "max_seconds": 20}
     options: Json = {"corpus": corpus, "offline": True, "cache": False, "cache_dir": corpus}
-    assert_told(research("", Settings(resume=str(path), **options, **caps)).answer())
+    assert_told(research("", Settings(**options, **caps), resume=str(path)).answer())
 
 
 def assert_told(answer: Answer) -> None:
@@ -384,7 +384,7 @@ def test_an_odd_answer_or_journal_path_is_not_waited_for(
                 door(Path(name) if "/" in name else tmp_path / name)
     for name in set(odd_paths) & {"/dev/zero", "/proc/self/fd/0", "/proc/self/mem", odd_paths[5]}:
         with pytest.raises(JournalError):
-            research("Who won?", Settings(resume=name, offline=True, cache_dir=tmp_path))
+            research("Who won?", Settings(offline=True, cache_dir=tmp_path), resume=name)
 
 
 def test_an_answer_that_came_as_an_object_has_the_same_limits(tmp_path: Path) -> None:
@@ -533,5 +533,5 @@ def test_an_answer_from_any_journal_commands_nothing(command: str) -> None:
     escaped = json.dumps(command)[1:-1]
     lines = [line.replace(" of ", f" {escaped}of ") for line in golden_lines()]
     with stored(as_journal(lines)) as path:
-        shown = to_json(research("", Settings(replay=path)).answer())
+        shown = to_json(research("", Settings(), replay=path).answer())
     assert not set(json.dumps(json.loads(shown), ensure_ascii=False)) & set(COMMANDS)

@@ -47,7 +47,7 @@ def proof(answer: Json | Answer) -> dict[str, str]:
 
 
 def replayed(path: Path) -> Answer:
-    _, answer = run_to_end("", Settings(replay=path))
+    _, answer = run_to_end("", Settings(), replay=path)
     to_json(answer)
     return answer
 
@@ -67,9 +67,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
         environment = services.environment(folder, CACHE_TTL="0")
         for name, world in {"full": two_rounds(), "conflict": conflict()}.items():
             world.set_up(services)
-            _, answer = run_to_end(
-                world.topic, parse_settings(environment, resume=name, slots=None)
-            )
+            _, answer = run_to_end(world.topic, parse_settings(environment), resume=name)
             found.journals[name] = folder / "runs" / f"{name}.jsonl"
             found.answers[name] = json.loads(to_json(answer))
     return found
@@ -255,7 +253,7 @@ def late(services: Services, tmp_path: Path) -> Settings:
         return world.think(asked)
 
     services.think = think
-    return parse_settings(services.environment(tmp_path, CACHE_TTL="0"), resume="late")
+    return parse_settings(services.environment(tmp_path, CACHE_TTL="0"))
 
 
 @pytest.mark.slow
@@ -264,14 +262,14 @@ def test_a_run_that_its_budget_ended(most: int, late: Settings, services: Servic
     """It replays to its partial answer; gone on with, to its full one."""
     assert late.runs_dir
     path = late.runs_dir / "late.jsonl"
-    _, partial = run_to_end(two_rounds().topic, late.model_copy(update={"max_calls": most}))
+    _, partial = run_to_end(two_rounds().topic, late, resume="late", max_calls=most)
     assert partial.status == "partial" or partial.slots["city"].value is None
     assert proof(replayed(path)) == proof(partial)
     known, before = (
         {call_subject(call) for call in read_journal_calls(path)},
         count_requests(services),
     )
-    _, answer = run_to_end("", late)
+    _, answer = run_to_end("", late, resume="late")
     assert answer.status == "complete" and answer.slots["city"].value == "Uppsala"
     assert not known & (count_requests(services) - before).keys()
     assert proof(replayed(path)) == proof(answer)
@@ -284,14 +282,14 @@ def test_a_run_that_was_stopped_and_goes_on(late: Settings, services: Services) 
     assert late.runs_dir
     path = late.runs_dir / "late.jsonl"
     for count in (1, 4, 8, 12, 16):
-        run = research(two_rounds().topic, late)
+        run = research(two_rounds().topic, late, resume="late")
         for number, _ in enumerate(run, 1):
             if number == count:
                 run.stop()
         stopped = run.answer()
         assert stopped.status == ("partial" if stopped.citations else "insufficient")
         assert proof(replayed(path)) == proof(stopped)
-    _, answer = run_to_end("", late)
+    _, answer = run_to_end("", late, resume="late")
     assert answer.status == "complete" and proof(replayed(path)) == proof(answer)
 
 

@@ -63,11 +63,10 @@ class Whole(NamedTuple):
         lines = map(json.loads, self.journal.splitlines())
         return [line for line in lines if "call" in line]
 
-    def resumed(self, path: Path, **settings: Any) -> tuple[Json, Any]:
+    def resumed(self, path: Path, **more: Any) -> tuple[Json, Any]:
         """The answer object and the events of a run that goes on with a journal."""
         self.world.set_up(self.services)
-        again = self.settings.model_copy(update={"resume": str(path), **settings})
-        run, answer = run_to_end("", again)
+        run, answer = run_to_end("", self.settings, resume=str(path), **more)
         return answer.model_dump(mode="json"), comparable_events(run)
 
 
@@ -76,8 +75,8 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Whole]:
     folder, world = tmp_path_factory.mktemp("whole"), two_rounds()
     with Services() as services:
         environment = world.set_up(services).environment(folder, CACHE_TTL="0")
-        settings = parse_settings(environment, resume="whole")
-        run, answer = run_to_end(world.topic, settings)
+        settings = parse_settings(environment)
+        run, answer = run_to_end(world.topic, settings, resume="whole")
         assert answer.run and answer.run.journal and answer.status == "complete"
         journal = Path(answer.run.journal).read_bytes()
         asked, value = count_requests(services), answer.model_dump(mode="json")
@@ -178,9 +177,8 @@ def test_what_failed_stays_failed_unless_asked_for(whole: Whole, tmp_path: Path)
     assert count_requests(whole.services) == failed  # it fails again, and the answer is the same
     assert compared(answer) == compared(whole.answer) and events == whole.events
     whole.services.pages["lost"] = "This page is back."
-    again = whole.settings.model_copy(update={"resume": str(path), "retry_failed": True})
     whole.services.page_requests.clear()
-    _, mended = run_to_end("", again)
+    _, mended = run_to_end("", whole.settings, resume=str(path), retry_failed=True)
     assert "lost" in whole.services.page_requests and mended.sources.failed == 1
     known = {call["key"]: call for call in read_journal_calls(path)}.values()
     assert Counter(call_subject(call) for call in known if "error" in call) == failed - Counter(
@@ -194,8 +192,7 @@ def test_a_header_that_was_not_written_whole(size: int, whole: Whole, tmp_path: 
     path = tmp_path / "whole.jsonl"
     path.write_bytes(whole.journal[:size])
     whole.world.set_up(whole.services)
-    again = whole.settings.model_copy(update={"resume": str(path)})
-    run, answer = run_to_end(whole.world.topic, again)
+    run, answer = run_to_end(whole.world.topic, whole.settings, resume=str(path))
     value = answer.model_dump(mode="json")
     assert _but_start(value) == _but_start(whole.answer) and comparable_events(run) == whole.events
     assert value["run"]["id"] == "whole" and count_requests(whole.services) == whole.asked
@@ -206,8 +203,8 @@ def test_what_was_not_late_then_is_not_given_up_now(services: Services, tmp_path
     """Each page took a minute, which the journal knows; those that it has come at once now."""
     world, kind = two_rounds(), {"Content-Type": "text/html"}
     environment = world.set_up(services).environment(tmp_path, CACHE_TTL="0")
-    settings = parse_settings(environment, resume="a", patience=30)
-    _, first = run_to_end(world.topic, settings)
+    settings = parse_settings(environment)
+    _, first = run_to_end(world.topic, settings, resume="a", patience=30)
     assert first.run and first.run.journal and first.sources.failed == 2
     path = Path(first.run.journal)
     header, calls = read_journal_lines(path)[0], read_journal_calls(path)
@@ -217,7 +214,7 @@ def test_what_was_not_late_then_is_not_given_up_now(services: Services, tmp_path
         less = [call for call in calls if not str(call["request"].get("url")).endswith(page)]
         assert len(less) == len(calls) - 1
         path.write_text("".join(f"{json.dumps(line)}\n" for line in [header, *less]))
-        _, answer = run_to_end("", settings.model_copy(update={"patience": 0.2}))
+        _, answer = run_to_end("", settings, resume="a", patience=0.2)
         assert answer.sources == first.sources and answer.slots == first.slots
 
 
@@ -501,15 +498,14 @@ def test_a_run_goes_on_as_it_was_begun_and_with_the_model_that_it_had_moved_to(
     services.pages, services.default_hits = {"final": "Argentina won the cup."}, ["final"]
     honest = Thinker([Fact("winner", "Argentina", "Argentina won")], ["cup winner"])
     services.think = lambda a: Raw(503, "") if a.model == "gemini-3.8-flash" else honest(a)
-    settings = parse_settings(services.environment(tmp_path, CACHE_TTL="0"), resume="x")
-    first = settings.model_copy(update={"slots": ("winner",)})
-    _, whole = run_to_end("Who won the cup?", first)
+    settings = parse_settings(services.environment(tmp_path, CACHE_TTL="0"))
+    _, whole = run_to_end("Who won the cup?", settings, resume="x", slots=("winner",))
     path = tmp_path / "runs" / "x.jsonl"
     lines = path.read_bytes().splitlines(keepends=True)
     kept = next(i for i, line in enumerate(lines) if b'"reflect"' in line)
     path.write_bytes(b"".join(lines[:kept]))
     services.model_requests.clear()
-    _, resumed = run_to_end("", settings)
+    _, resumed = run_to_end("", settings, resume="x")
     assert resumed.slots == whole.slots and resumed.citations == whole.citations
     assert {asked.model for asked in services.model_requests} == {"gemini-3.5-flash-lite"}
 
@@ -521,16 +517,16 @@ def test_a_run_of_which_nothing_was_written_asks_for_its_question(
     path = tmp_path / "runs" / "x.jsonl"
     path.parent.mkdir()
     path.write_bytes(content)
-    settings = Settings(offline=True, resume="x", runs_dir=path.parent)
+    settings = Settings(offline=True, runs_dir=path.parent)
     with pytest.raises(UsageError):
-        research("", settings)
-    assert run_to_end("What is Nokia?", settings)[1].citations
+        research("", settings, resume="x")
+    assert run_to_end("What is Nokia?", settings, resume="x")[1].citations
 
 
 @pytest.mark.parametrize("header", [{"journal": 1}, {"journal": 1, "topic": 5}])
 def test_a_header_of_no_run_is_said(header: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text(json.dumps(header) + "\n")
-    for settings in (Settings(replay=path), Settings(offline=True, resume=str(path))):
+    for request in ({"replay": path}, {"resume": str(path)}):
         with pytest.raises(JournalError):
-            research("", settings)
+            research("", Settings(offline=True), **request)

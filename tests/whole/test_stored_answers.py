@@ -20,6 +20,7 @@ from agent.run.check import begin_check
 from agent.run.loop import CHANGED_REPLAY, CHANGED_RESUME
 from agent.run.stored import NOT_ENDED, OLDER, read_answer
 from agent.settings import Settings, parse_settings
+from agent.state import RunRequest
 from tests.support.processes import run_interpreter
 from tests.support.services import Services
 from tests.support.thinker import Fact, Thinker
@@ -53,13 +54,13 @@ for journal in sorted((folder / "runs").glob("*.jsonl")):
     packed = folder / f"{name}.zip"
     packed.write_bytes(write_export(journal))
     live = Runs(settings).find(name)
-    follow = {"offline": True, "resume": f"after-{name}", "follow": name}
+    follow = {"resume": f"after-{name}", "follow": name, "offline": True}
     told[name] = {
         "answer": answer,
         "audited": audit_answer(answer),
         "export": audit_export(packed),
         "served": json.loads(to_json(live.answer)),
-        "followed": research("And who lost?", load_settings(**follow)).answer().run.follows.run,
+        "followed": research("And who lost?", **follow).answer().run.follows.run,
     }
 told["resumed"] = json.loads(to_json(research("", settings, resume="model").answer()))
 told["replayed"] = json.loads(to_json(research("", settings, replay="offline").answer()))
@@ -121,7 +122,7 @@ def make_runs(services: Services, environment: dict[str, str], folder: Path) -> 
         "model": research(TOPIC, settings, resume="model"),
         "offline": research(TOPIC, offline, resume="offline"),
         "report": research(TOPIC, offline, resume="report", strategy="report"),
-        "check": begin_check(report, settings.model_copy(update={"resume": "check"})),
+        "check": begin_check(settings, RunRequest(report=report, resume="check")),
     }
     return {name: json.loads(to_json(run.answer())) for name, run in runs.items()}
 
@@ -154,8 +155,8 @@ def test_a_journal_of_version_1_is_replayed_or_shown_by_its_calls(
     services.pages = {"final": "Argentina won the 2022 FIFA World Cup. It rained all day."}
     services.default_hits = ["final"]
     services.think = Thinker([Fact("winner", "Argentina", "Argentina won")], ["final winner"])
-    settings = parse_settings(services.environment(tmp_path), resume="old")
-    answer = research(TOPIC, settings).answer()
+    settings = parse_settings(services.environment(tmp_path))
+    answer = research(TOPIC, settings, resume="old").answer()
     path = tmp_path / "runs" / "old.jsonl"
     header, *lines, _ = read_journal_lines(path)
     write_journal(path, [header, *lines])
@@ -177,9 +178,9 @@ def test_a_journal_of_version_1_is_replayed_or_shown_by_its_calls(
 
 
 def test_a_disk_that_is_full_at_the_end_costs_a_warning(tmp_path: Path) -> None:
-    settings = Settings(offline=True, runs_dir=tmp_path, cache_dir=tmp_path, resume="full")
+    settings = Settings(offline=True, runs_dir=tmp_path, cache_dir=tmp_path)
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    run = research(TOPIC, settings)
+    run = research(TOPIC, settings, resume="full")
     for event in run:
         if event.type == "verified":
             size = (tmp_path / "full.jsonl").stat().st_size
@@ -191,11 +192,11 @@ def test_a_disk_that_is_full_at_the_end_costs_a_warning(tmp_path: Path) -> None:
 
 
 def test_a_run_that_went_on_has_a_new_answer_and_the_newest_counts(tmp_path: Path) -> None:
-    settings = Settings(offline=True, runs_dir=tmp_path, cache_dir=tmp_path, resume="cut")
-    first = research(TOPIC, settings, max_calls=1).answer()
-    whole = research("", settings).answer()
+    settings = Settings(offline=True, runs_dir=tmp_path, cache_dir=tmp_path)
+    first = research(TOPIC, settings, resume="cut", max_calls=1).answer()
+    whole = research("", settings, resume="cut").answer()
     path = tmp_path / "cut.jsonl"
     assert first.status != whole.status == "complete" and read_answer(path) == whole
     size = path.stat().st_size
-    research("", settings).answer()  # nothing is left to do
+    research("", settings, resume="cut").answer()  # nothing is left to do
     assert path.stat().st_size == size

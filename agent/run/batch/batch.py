@@ -19,7 +19,7 @@ from agent.run.batch.output import OutputFile, topic_digest
 from agent.run.batch.topics import Topic
 from agent.run.resources import share_resources
 from agent.settings import Settings
-from agent.state import Frozen
+from agent.state import Frozen, RunRequest
 from agent.state.json_data import Json
 
 POLL_SECONDS = 0.2  # between two checks of caps and signals
@@ -29,7 +29,7 @@ MAX_REFUSALS = 3  # consecutive refused topics after which the batch stops
 class Engine(Protocol):
     """Runs topics concurrently."""
 
-    def start(self, topic: Topic, settings: Settings) -> Future[Json]:
+    def start(self, topic: Topic, request: RunRequest) -> Future[Json]:
         """Start to research a topic; the result of the future is its row."""
 
     def usage_in_flight(self) -> list[CallUsage]:
@@ -73,19 +73,20 @@ class Batch:
         topics: list[Topic],
         output: OutputFile,
         engine: Engine,
-        settings: Settings,
+        request: RunRequest,
         caps: Caps,
         *,
         concurrency: int,
     ) -> None:
-        """With `settings.retry_failed`, topics whose rows are errors are researched again.
+        """`request`: of every run. With its `retry_failed`, topics whose rows are errors are
+        researched again.
 
         Raises UsageError if the output has the answer to another question under the id of a topic.
         """
         self._topics = topics
         self._output = output
         self._engine = engine
-        self._settings = settings
+        self._request = request
         self._caps = caps
         self._concurrency = concurrency
         self._in_flight: dict[Future[Json], Topic] = {}
@@ -93,14 +94,14 @@ class Batch:
         self._started_at = time.monotonic()
         self._stopped = ""
         self._check_same_topics()
-        if settings.retry_failed:
+        if request.retry_failed:
             _drop_failed_rows(output)
         self._rows_at_start = len(output.index)
 
     def _check_same_topics(self) -> None:
         for topic in self._topics:
             row = self._output.index.get(str(topic.id))
-            is_retried = row and row.status == "error" and self._settings.retry_failed
+            is_retried = row and row.status == "error" and self._request.retry_failed
             if row and not is_retried and row.topic_digest != topic_digest(topic.text):
                 fault = f"{self._output.path} has a row of another question as {topic.id!r}."
                 raise UsageError(fault, "Name another --out, or give the topic another id.")
@@ -130,8 +131,8 @@ class Batch:
                 self._write_row(make_fault_row(topic))
                 continue
             name = run_name(self._output.batch_name, topic)
-            settings = self._settings.model_copy(update={"resume": name})
-            self._in_flight[self._engine.start(topic, settings)] = topic
+            request = self._request.model_copy(update={"resume": name})
+            self._in_flight[self._engine.start(topic, request)] = topic
 
     def _finish_topic(self, future: Future[Json]) -> None:
         topic = self._in_flight.pop(future)
@@ -258,7 +259,7 @@ def open_engine(options: Mapping[str, Any], settings: Settings) -> Engine:
         return RayEngine(settings, options["address"], options["concurrency"])
     # on a thread, so that Ctrl-C ends the wait for the index of a corpus, whatever it waits for
     resources = spawn(lambda: share_resources(settings)).result()
-    return LocalEngine(resources)
+    return LocalEngine(settings, resources)
 
 
 # --- progress lines: updated in place on a terminal, written rarely to a log or a pipe -----------

@@ -22,6 +22,7 @@ from agent.run.batch.topics import Topic
 from agent.run.header import journal_path
 from agent.run.resources import SharedResources, open_rate_limits, share_resources
 from agent.settings import Settings, load_settings
+from agent.state import RunRequest
 from agent.state.json_data import Json
 
 MAX_RETRIES = 5  # of a topic whose worker was lost
@@ -71,11 +72,15 @@ class RayEngine:
             message, remedy = faults[0]
             raise NotConfigured(f"A worker says: {message}", f"On each node: {remedy}")
 
-    def start(self, topic: Topic, settings: Settings) -> Future[Json]:
+    def start(self, topic: Topic, request: RunRequest) -> Future[Json]:
         """Start to research a topic in the least busy worker; the result is its row."""
         worker = self._load.index(min(self._load))
         self._load[worker] += 1
-        call = self._workers[worker].research.remote(topic._asdict(), settings.resume).future()
+        call = (
+            self._workers[worker]
+            .research.remote(topic._asdict(), request.model_dump_json())
+            .future()
+        )
         result: Future[Json] = Future()
         call.add_done_callback(lambda done: self._finish(worker, done, result))
         return result
@@ -129,13 +134,15 @@ class Worker:
             return error.message, error.remedy
         return None
 
-    def research(self, topic: Json, run_name: str) -> Json:
+    def research(self, topic: Json, request: str) -> Json:
         """The row of a topic. Waits while an abandoned worker still holds its journal."""
-        settings = self._settings.model_copy(update={"resume": run_name})
+        asked = RunRequest.model_validate_json(request)
         deadline = time.monotonic() + JOURNAL_WAIT
         while True:
             try:
-                return research_row(Topic(**topic), settings, self._resources, raise_busy=True)
+                return research_row(
+                    Topic(**topic), self._settings, asked, self._resources, raise_busy=True
+                )
             except JournalBusy:
                 if time.monotonic() > deadline:
                     raise

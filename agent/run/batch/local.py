@@ -21,28 +21,30 @@ from agent.run import Run, research
 from agent.run.batch.topics import Topic
 from agent.run.resources import SharedResources
 from agent.settings import Settings
+from agent.state import RunRequest
 from agent.state.json_data import Json
 
 
 class LocalEngine:
     """Researches topics in threads of this process."""
 
-    def __init__(self, resources: SharedResources) -> None:
+    def __init__(self, settings: Settings, resources: SharedResources) -> None:
+        self._settings = settings
         self._resources = resources
         self._lock = threading.Lock()
         self._runs: dict[str, Run] = {}
 
-    def start(self, topic: Topic, settings: Settings) -> Future[Json]:
-        """Start to research a topic; the result is its row. `settings.resume` names its run."""
-        return spawn(lambda: self._research(topic, settings))
+    def start(self, topic: Topic, request: RunRequest) -> Future[Json]:
+        """Start to research a topic; the result is its row. `request.resume` names its run."""
+        return spawn(lambda: self._research(topic, request))
 
-    def _research(self, topic: Topic, settings: Settings) -> Json:
-        on_start = partial(self._track_run, settings.resume)
+    def _research(self, topic: Topic, request: RunRequest) -> Json:
+        on_start = partial(self._track_run, request.resume)
         try:
-            return research_row(topic, settings, self._resources, on_start)
+            return research_row(topic, self._settings, request, self._resources, on_start)
         finally:
             with self._lock:
-                self._runs.pop(settings.resume, None)
+                self._runs.pop(request.resume, None)
 
     def _track_run(self, name: str, run: Run) -> None:
         with self._lock:
@@ -68,6 +70,7 @@ class LocalEngine:
 def research_row(
     topic: Topic,
     settings: Settings,
+    request: RunRequest,
     resources: SharedResources,
     on_start: Callable[[Run], None] = lambda _: None,
     *,
@@ -79,7 +82,7 @@ def research_row(
     holds the journal.
     """
     try:
-        run = research(topic.text, settings, resources=resources)
+        run = research(topic.text, settings, request, resources=resources)
         on_start(run)
         answer = run.answer()
     except AgentError as error:

@@ -133,6 +133,7 @@ class PlanReport:
 
     ask: Ask
     settings: Settings
+    clarified: tuple[str, ...] = ()  # what the user answered to questions about the plan
 
     def __call__(self, research: Research) -> Iterator[Event]:
         settings = self.settings
@@ -144,7 +145,7 @@ class PlanReport:
             language=settings.lang,
             max_sections=settings.most_sections,
             reader=settings.reader,
-            clarified=settings.clarified,
+            clarified=self.clarified,
         )
         plan = yield from ask_to_begin(task, self.ask, stand_in="the topic as the only query")
         yield self._build(plan, research.topic) if plan else self.plan_by_topic(research.topic)
@@ -155,7 +156,7 @@ class PlanReport:
 
     def _build(self, plan: ReportPlan, topic: str) -> Planned:
         settings, unclear = self.settings, plan.unclear
-        asked = [one.question for one in unclear if one.changes_plan and not settings.clarified]
+        asked = [one.question for one in unclear if one.changes_plan and not self.clarified]
         return Planned(
             topic=topic,
             question_type=plan.question_type,

@@ -71,24 +71,22 @@ def _without_prompts(call: Any) -> Any:
 def _record_online(name: str, folder: Path) -> tuple[str, Any]:
     with Services() as services:
         world = WORLDS[name]()
-        settings = parse_settings(
-            world.set_up(services).environment(folder, CACHE_TTL="0"), resume=name
-        )
-        return _record_world(world, settings, services.base)
+        settings = parse_settings(world.set_up(services).environment(folder, CACHE_TTL="0"))
+        return _record_world(name, world, settings, services.base)
 
 
 def _record_offline(folder: Path) -> tuple[str, Any]:
     corpus = folder / "corpus.jsonl"
     corpus.write_text("".join(f"{json.dumps(row)}\n" for row in CORPUS), encoding="utf-8")
     kept = {"runs_dir": folder / "runs", "cache_dir": folder / "cache"}
-    settings = parse_settings({}, resume="offline", offline=True, corpus=corpus, **kept)
+    settings = parse_settings({}, offline=True, corpus=corpus, **kept)
     world = World("Who founded Velmora Works, and when?", {}, {}, lambda _: {})
-    return _record_world(world, settings, str(folder))
+    return _record_world("offline", world, settings, str(folder))
 
 
-def _record_world(world: World, settings: Settings, base: str) -> tuple[str, Any]:
+def _record_world(name: str, world: World, settings: Settings, base: str) -> tuple[str, Any]:
     """Run a world; return journal and answer without ports, times and durations."""
-    _, answer = run_to_end(world.topic, settings)
+    _, answer = run_to_end(world.topic, settings, resume=name)
     assert answer.run and answer.run.journal, answer
     return _normalize_journal(Path(answer.run.journal), base), _normalize(comparable(answer), base)
 
