@@ -66,8 +66,8 @@ def run_scripted(topic: str, model: Any, corpus: Path, bench: Bench, **settings:
     """A finished run with a scripted model and a corpus as the web."""
     from agent.outside.journal import Journal
     from agent.run import Run
+    from agent.run.calls import compose_calls
     from agent.run.header import RunSpec
-    from agent.run.parts import make_parts
     from agent.run.request import requested_slots
     from agent.run.sources import open_sources
     from agent.settings import Settings
@@ -77,8 +77,9 @@ def run_scripted(topic: str, model: Any, corpus: Path, bench: Bench, **settings:
     header = {"run": "eval", "topic": topic, "at": "2026-01-01T00:00:00Z"}
     journal = Journal({**header, "strategy": made.strategy})
     spec = RunSpec(Path(), journal.header, made, RunRequest())
-    parts = make_parts(spec, journal, [model], open_sources(made), RateLimiter(no_rate_limits()))
-    return finish(Run(parts, requested_slots(made)))
+    limiter = RateLimiter(no_rate_limits())
+    outside = compose_calls(spec, journal, [model], open_sources(made), limiter)
+    return finish(Run(spec, journal, outside, requested_slots(made)))
 
 
 class Shown(NamedTuple):

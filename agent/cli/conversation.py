@@ -18,7 +18,6 @@ from agent.outside import spawn
 from agent.run import research
 from agent.run.progress import with_progress_line
 from agent.settings import load_options
-from agent.state import RunRequest
 from agent.state.sanitizing import sanitize_for_display
 
 HELP = ":new begins anew, :sources shows the quotes of the last answer, exit ends."
@@ -65,11 +64,8 @@ class Conversation:
         """Research a question; the answer says why there is none."""
         try:
             with redirect_stdout(sys.stderr):  # libraries may print; the output is for answers
-                settings, request = (
-                    load_options(self._options),
-                    RunRequest(follow=self._parent or ""),
-                )
-                run = spawn(lambda: research(question, settings, request)).result()
+                settings = load_options(self._options)
+                run = spawn(lambda: research(question, settings, follow=self._parent)).result()
                 with shell.interruptible(STOPPING, run.stop, signal.default_int_handler):
                     deque(with_progress_line(run) if sys.stderr.isatty() else run, maxlen=0)
                 return run.answer()

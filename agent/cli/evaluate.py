@@ -97,12 +97,12 @@ def _answer_questions(
     from agent.run.batch.topics import Topic
     from agent.state import RunRequest
 
-    request = RunRequest(retry_failed=True)
     topics = [Topic(n, question.prompt) for n, question in enumerate(questions, 1)]
     caps, engine = read_caps(options), open_engine(options, settings)
     reporter = ProgressReporter(terminal=sys.stderr.isatty())
     with closing(OutputFile(results)) as output:
-        batch = Batch(topics, output, engine, request, caps, concurrency=options["concurrency"])
+        retry, concurrency = RunRequest(retry_failed=True), options["concurrency"]
+        batch = Batch(topics, output, engine, retry, caps, concurrency=concurrency)
         with shell.interruptible("\nStopping; go on with --results.", batch.stop):
             summary = batch.run(reporter.show)
         reporter.show(batch.progress(), is_last=True)

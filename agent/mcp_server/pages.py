@@ -86,7 +86,8 @@ class PageTools:
     def _open(self) -> Iterator[tuple[Settings, Sources]]:
         """The settings as they are now, and their sources."""
         settings = self._configure({}).model_copy(update={"allow_private_network": False})
-        sources = open_sources(settings, RateLimiter(open_rate_limits(settings)))
+        limiter, sources = RateLimiter(open_rate_limits(settings)), open_sources(settings)
+        sources.limit(limiter.acquire)
         try:
             yield settings, sources
         except OutsideError as error:  # which may name a file of this machine

@@ -9,31 +9,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from typing import (
-    Any,
-    ClassVar,
-    Generic,
-    Literal,
-    NamedTuple,
-    Protocol,
-    TypeVar,
-    cast,
-)
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVar, cast
 
 from pydantic import Field
 
 from agent.errors import Halt, OutsideError
 from agent.outside.tools import Exchange, Tool
-from agent.state import (
-    Attempt,
-    EarlierAnswer,
-    Frozen,
-    ModelCost,
-    Page,
-    SearchResults,
-    Slot,
-    Source,
-)
+from agent.state import Attempt, EarlierAnswer, Frozen, ModelCost, Page, SearchResults, Slot, Source
 from agent.state.values import MAX_TOKENS
 
 TaskKind = Literal["plan", "read", "write", "judge"]

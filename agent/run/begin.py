@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
@@ -11,11 +11,11 @@ from agent.errors import UsageError
 from agent.outside.journal import Journal
 from agent.outside.rate_limits import RateLimiter
 from agent.outside.recording import has_header, parent_of, read_header, read_journal
+from agent.run.calls import compose_calls
 from agent.run.follow import describe_followed, find_chain
 from agent.run.header import RunSpec, journal_path, make_header, new_run_name, restore_shape
 from agent.run.loop import Run
 from agent.run.models import make_models
-from agent.run.parts import make_parts
 from agent.run.replay import replay
 from agent.run.request import clean_topic, requested_slots
 from agent.run.resources import SharedResources, open_rate_limits
@@ -23,6 +23,9 @@ from agent.run.sources import Sources, open_sources, search_options
 from agent.settings import Settings, load_settings, make_request, replace_settings
 from agent.state import RunRequest
 from agent.state.json_data import Json, get_path
+
+if TYPE_CHECKING:
+    from agent.search.corpus import Corpus
 
 #: Of `max_seconds`, for reading the files of a corpus; files that are left are read by later runs.
 CORPUS_TIME_SHARE = 0.5
@@ -55,10 +58,11 @@ def research(
     spec = _specify_run(topic, settings, request)
     slots = requested_slots(spec.settings)
     shared = resources or SharedResources(open_rate_limits(settings), make_models(settings), None)
-    limiter = RateLimiter(shared.limits)
-    sources = _open_sources(spec, limiter, shared)
+    sources = _open_sources(spec, shared.corpus)
     journal = _open_journal(spec, sources)  # last, so that a run that cannot be made leaves no file
-    return Run(make_parts(spec, journal, shared.models, sources, limiter), slots, data_model)
+    limiter = RateLimiter(shared.limits)
+    outside = compose_calls(spec, journal, shared.models, sources, limiter)
+    return Run(spec, journal, outside, slots, data_model)
 
 
 def _take_request(request: RunRequest, overrides: dict[str, Any]) -> RunRequest:
@@ -103,22 +107,24 @@ def _require_same_parent(settings: Settings, request: RunRequest, header: Json) 
         raise UsageError(fault, "Leave out --follow, or give this run another name.")
 
 
-def _open_sources(spec: RunSpec, limiter: RateLimiter, shared: SharedResources) -> Sources:
+def _open_sources(spec: RunSpec, corpus: Corpus | None) -> Sources:
     """The sources of the settings, with the pages of the runs that the run follows, if any."""
     settings = spec.settings
     seconds = settings.max_seconds and CORPUS_TIME_SHARE * settings.max_seconds
-    sources = open_sources(settings, limiter, shared.corpus, seconds)
+    sources = open_sources(settings, corpus, seconds)
     parent = parent_of(spec.header)
     if parent is None:
         return sources
     from agent.search.parent_pages import ParentPages, find_nothing
 
     if not parent.run:
-        return sources._replace(search_parent=find_nothing)
+        sources.search_parent = find_nothing
+        return sources
     named = journal_path(settings, spec.request.follow) if spec.request.follow else None
     chain = find_chain(parent, spec.path.parent, named)
     pages = ParentPages(chain, search_options(settings))
-    return sources._replace(search_parent=pages.search, read_parent=pages.read)
+    sources.search_parent, sources.read_parent = pages.search, pages.read
+    return sources
 
 
 def _open_journal(spec: RunSpec, sources: Sources) -> Journal:

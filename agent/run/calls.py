@@ -35,7 +35,6 @@ from agent.state import Frozen, Page, SearchResults
 from agent.state.json_data import Json
 from agent.state.urls import canonical_url
 
-Prepare = Callable[[Task[Any]], Task[Any]]
 Orders = Mapping[TaskKind, Sequence[Model]]  # which models a kind of task is asked of
 ResponseT = TypeVar("ResponseT", bound=Frozen)
 
@@ -64,12 +63,12 @@ def compose_calls(
     settings = spec.settings
     orders = order_models(settings, models)
     budget = _make_budget(spec, journal, orders)
-    sources.limit_spending(budget)
+    sources.limit(rate_limiter.acquire, budget)
     context = CallContext(journal, budget, settings.patience, rate_limiter.seconds_waited)
     chain = _make_chain(settings, models, orders, budget, rate_limiter)
     guard = QueryGuard(secrets_of(settings), str(journal.header["topic"]))
     warm_up = spawn(chain.warm)
-    ask = RecordedAsk(context, chain, orders, _preparation(settings, journal, guard))
+    ask = RecordedAsk(context, chain, orders, settings, guard)
 
     def search(query: str) -> SearchResults:
         guard.check(query)
@@ -98,21 +97,6 @@ def compose_calls(
         sources.warnings,
         _record_parent(context, sources),
     )
-
-
-def _preparation(settings: Settings, journal: Journal, guard: QueryGuard) -> Prepare:
-    """What gives each task the day on which its run began, and how much to think.
-
-    So a resumed or replayed run asks the same. The query guard sees each task before it is asked.
-    """
-    today = str(journal.header["at"])[:10]
-
-    def prepare(task: Task[Any]) -> Task[Any]:
-        guard.watch(task)
-        given = {"today": today, "thinking": choose_thinking(task, settings)}
-        return task.model_copy(update=given)
-
-    return prepare
 
 
 def _record_parent(context: CallContext, sources: Sources) -> Parent | None:
@@ -209,16 +193,24 @@ class RecordedAsk(RecordedCall[Task[Any], Reply[Any]]):
     name = "ask"
 
     def __init__(
-        self, context: CallContext, chain: ModelChain, orders: Orders, prepare: Prepare
+        self,
+        context: CallContext,
+        chain: ModelChain,
+        orders: Orders,
+        settings: Settings,
+        guard: QueryGuard,
     ) -> None:
         waits = WaitLimits(ASK_TIMEOUT, ASK_TIMEOUT, context.rate_limit_wait)
         super().__init__(context.journal, waits)
         self._budget, self._chain, self._orders = context.budget, chain, orders
-        self._prepare = prepare
+        self._settings, self._guard = settings, guard
+        self._today = str(context.journal.header["at"])[:10]
 
     def prepare(self, request: Task[Any]) -> Task[Any]:
-        """The task with the day of the run."""
-        return self._prepare(request)
+        """The task with how much to think and the day on which its run began, also in a replay."""
+        self._guard.watch(request)
+        given = {"today": self._today, "thinking": choose_thinking(request, self._settings)}
+        return request.model_copy(update=given)
 
     def make(self, request: Task[Any]) -> Reply[Any]:
         """Ask the models in order."""

@@ -9,13 +9,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Self
 
 from agent.errors import AgentError, Halt, JournalDamaged, JournalError, Stopped
+from agent.outside import Outside
 from agent.outside.budget import CallUsage, sum_usage
+from agent.outside.journal import Journal
 from agent.outside.recording import DAMAGE
 from agent.outside.threads import spawn
-from agent.run.header import hash_prompts
-from agent.run.parts import RunParts
+from agent.run.header import RunSpec, hash_prompts
 from agent.run.request import clean_topic
 from agent.state import Checked, Event, Halted, Research, Slot, Started, Warned
+from agent.strategies.registry import build_strategy
 
 if TYPE_CHECKING:  # imported where it is used: the first model call goes out before
     from pydantic import BaseModel
@@ -35,14 +37,17 @@ class Run:
 
     def __init__(
         self,
-        parts: RunParts,
+        spec: RunSpec,
+        journal: Journal,
+        outside: Outside,
         slots: tuple[Slot, ...],
         data_model: type[BaseModel] | None = None,
     ) -> None:
         """`data_model`: the class of the answer's data; None: it is plain."""
         self._start_time = time.monotonic()
-        self._settings, self._request = parts.spec.settings, parts.spec.request
-        self._journal, self._outside, self._strategy = parts[1:]
+        self._settings, self._request = spec.settings, spec.request
+        self._journal, self._outside = journal, outside
+        self._strategy = build_strategy(outside, spec.settings, spec.request)
         self._data_model = data_model
         self._thread: int | None = None  # that runs it
         self._starting = threading.Lock()

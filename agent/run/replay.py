@@ -10,9 +10,9 @@ from pydantic import BaseModel
 from agent.errors import UsageError
 from agent.outside.journal import Journal
 from agent.outside.rate_limits import RateLimiter, no_rate_limits
+from agent.run.calls import compose_calls
 from agent.run.header import RunSpec, journal_path, restore_shape
 from agent.run.loop import Run
-from agent.run.parts import make_parts
 from agent.run.request import requested_slots
 from agent.run.sources import NO_SOURCES
 from agent.settings import Settings
@@ -20,10 +20,7 @@ from agent.state import RunRequest
 
 
 def replay(
-    topic: str,
-    settings: Settings,
-    request: RunRequest,
-    data_model: type[BaseModel] | None = None,
+    topic: str, settings: Settings, request: RunRequest, data_model: type[BaseModel] | None = None
 ) -> Run:
     """A run that its journal alone answers; `request.replay` is its path, or names the run.
 
@@ -38,5 +35,5 @@ def replay(
     settings, request = restore_shape(topic, settings, request, journal.header)
     request = request.model_copy(update={"replay": path})
     spec = RunSpec(path, journal.header, settings, request)
-    parts = make_parts(spec, journal, [], NO_SOURCES, RateLimiter(no_rate_limits()))
-    return Run(parts, requested_slots(settings), data_model)
+    outside = compose_calls(spec, journal, [], NO_SOURCES, RateLimiter(no_rate_limits()))
+    return Run(spec, journal, outside, requested_slots(settings), data_model)

@@ -41,7 +41,7 @@ def share_resources(settings: Settings, limits: RateLimits | None = None) -> Sha
     models = list(map(_share, make_models(settings)))
     needs_corpus = settings.offline or settings.corpus is not None
     corpus = open_corpus(settings) if needs_corpus else None
-    open_sources(settings, corpus=corpus).close()  # raises now for an unknown search provider
+    open_sources(settings, corpus).close()  # raises now for an unknown search provider
     # else the rate limiter counts the first requests before an import of a second, and they are
     # sent together after it
     models[0].warm()

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from agent import USER_AGENT
 from agent.characters import strip_controls
 from agent.errors import ReadFailed
 from agent.outside.budget import Budget
 from agent.outside.plugins import load_plugins
-from agent.outside.rate_limits import RateLimiter
 from agent.settings import BASE_URLS, Settings, user_folder
 from agent.state import Page, SearchResults
 from agent.state.clock import utc_now
@@ -22,8 +22,9 @@ from agent.state.sanitizing import sanitize_for_display, sanitize_line
 
 if TYPE_CHECKING:
     from agent.pages.fetch import PageReader
-    from agent.search import Provider
+    from agent.search import Provider, SearchChain
     from agent.search.corpus import Corpus
+    from agent.search.mcp.source import McpSource
     from agent.search.options import SearchOptions
     from agent.search.run_pages import RunPages
 
@@ -49,48 +50,73 @@ class AddedReader(Protocol):
 
 
 def _refuse_call(_: str) -> Any:
-    raise AssertionError("a replay goes nowhere")
+    raise AssertionError("a replay makes no external call")
 
 
-class Sources(NamedTuple):
-    """How a run searches and reads."""
+@dataclass
+class Sources:
+    """How a run searches and reads. Close it."""
 
-    search: Search  # by query
-    read: Read  # by URL
-    warm: Callable[[], None]  # imports what reading needs
-    close: Callable[[], None]
-    warnings: Callable[[], tuple[str, ...]]  # for the user, as of now; "" counts for none
-    # of searches that cost money: the run's budget, and each search that its journal answered
-    limit_spending: Callable[[Budget], None] = lambda _: None
-    count_earlier: Callable[[SearchResults], None] = lambda _: None
+    find: Search  # without the keepers
+    read: Read
+    chain: SearchChain | None = None
+    #: Take what was found, by this process or by the part of the run that its journal holds.
+    keeps: list[Callable[[SearchResults], object]] = field(default_factory=list)
+    warms: list[Callable[[], None]] = field(default_factory=list)  # import what reading needs
+    closes: list[Callable[[], None]] = field(default_factory=list)
+    problems: list[Callable[[], tuple[str, ...]]] = field(default_factory=list)
     # of the pages of the runs that the run follows
     search_parent: Search = _refuse_call
     read_parent: Read = _refuse_call
 
+    def add_keeper(self, keep: Callable[[SearchResults], object], read: Read) -> None:
+        """Read by a keeper, which knows every hit of the run: no cache is before it."""
+        self.keeps.append(keep)
+        self.read = read
 
-def _do_nothing() -> None:
-    pass
+    def search(self, query: str) -> SearchResults:
+        """Search, and let the keepers know what was found. Raises SearchFailed."""
+        found = self.find(query)
+        self._keep(found)
+        return found
 
+    def _keep(self, found: SearchResults) -> None:
+        for keep in self.keeps:
+            keep(found)
 
-def _in_turn(*actions: Callable[[], None]) -> Callable[[], None]:
-    """All of these, one after the other."""
+    def warm(self) -> None:
+        """Import what reading needs."""
+        for warm in self.warms:
+            warm()
 
-    def act() -> None:
-        for action in actions:
-            action()
+    def close(self) -> None:
+        """Close what was opened for them."""
+        for close in self.closes:
+            close()
 
-    return act
+    def warnings(self) -> tuple[str, ...]:
+        """For the user, as of now; "" counts for none."""
+        return tuple(warning for describe in self.problems for warning in describe())
+
+    def limit(self, acquire: Callable[[str], None], budget: Budget | None = None) -> None:
+        """Call `acquire` with a provider before each search, and ask the budget if it costs."""
+        if self.chain:
+            self.chain.acquire = acquire
+            self.chain.limit_spending(budget)
+
+    def count_earlier(self, results: SearchResults) -> None:
+        """Count a search that the journal answered."""
+        self._keep(results)
+        if self.chain:
+            self.chain.count_earlier(results)
 
 
 #: For a replay, which takes every result from its journal.
-NO_SOURCES = Sources(_refuse_call, _refuse_call, _do_nothing, _do_nothing, tuple)
+NO_SOURCES = Sources(_refuse_call, _refuse_call)
 
 
 def open_sources(
-    settings: Settings,
-    rate_limiter: RateLimiter | None = None,
-    corpus: Corpus | None = None,
-    seconds: float | None = None,
+    settings: Settings, corpus: Corpus | None = None, seconds: float | None = None
 ) -> Sources:
     """The sources that the settings name. Close them.
 
@@ -100,20 +126,17 @@ def open_sources(
     already open; closing the sources leaves it open. `seconds`: for reading the files of a
     corpus that is not open. Raises UsageError.
     """
-    if settings.offline and settings.run_source:
-        own = (corpus or open_corpus(settings, seconds)) if settings.corpus else None
-        return _offline_sources(open_run_pages(settings), own, is_ours=corpus is None)
     is_web = uses_web(settings)
-    if settings.corpus is None and is_web:
-        return _open_web(settings, rate_limiter)
-    opened = corpus or open_corpus(settings, seconds)
-    end = _do_nothing if corpus else opened.close
-    if is_web:
-        web = _open_web(settings, rate_limiter, opened)
-        return web._replace(close=_in_turn(web.close, end))
-    # of the demo's folder, which is ours, nobody wants to hear what else lies in it
-    warnings = _corpus_warnings(opened) if settings.corpus else tuple[str, ...]
-    return _corpus_sources(opened, warnings, end)
+    has_runs = bool(settings.run_source) and (is_web or settings.offline)
+    runs = open_run_pages(settings) if has_runs else None
+    is_needed = settings.corpus or (settings.offline and not runs)
+    opened = (corpus or open_corpus(settings, seconds)) if is_needed else None
+    sources = _open_web(settings, opened, runs) if is_web else _open_local(opened, runs)
+    if opened and not corpus:
+        sources.closes.append(opened.close)
+    if opened and settings.corpus:  # of the demo's folder nobody wants to hear what it lacks
+        sources.problems.append(_corpus_warnings(opened))
+    return sources
 
 
 def uses_web(settings: Settings) -> bool:
@@ -156,14 +179,18 @@ def open_page_reader(settings: Settings) -> PageReader:
     )
 
 
-def _corpus_sources(
-    corpus: Corpus, warnings: Callable[[], tuple[str, ...]], close: Callable[[], None]
-) -> Sources:
-    """A corpus alone: no query leaves the machine, so none can give a private document away."""
+def _open_local(corpus: Corpus | None, runs: RunPages | None) -> Sources:
+    """What earlier runs read, and a corpus. No query leaves the machine, so none can give a
+    private document away.
+    """
     from agent.search import SearchChain
 
-    search = _with_time(SearchChain([corpus]))
-    return Sources(search, corpus.read, _do_nothing, close, warnings)
+    chain = SearchChain([one for one in (runs, corpus) if one])
+    sources = Sources(chain, corpus.read if corpus else _refuse_call, chain)
+    if runs:
+        sources.add_keeper(runs.keep, _read_first(runs.read, corpus.read) if corpus else runs.read)
+        sources.closes.append(runs.close)
+    return sources
 
 
 def _corpus_warnings(corpus: Corpus) -> Callable[[], tuple[str, ...]]:
@@ -204,14 +231,6 @@ def open_run_pages(settings: Settings) -> RunPages:
     return RunPages(settings.run_source, folder, cache, search_options(settings))
 
 
-def _with_run_pages(runs: RunPages, web: Sources) -> Sources:
-    """The same sources, which read what an earlier run read from its journal.
-
-    A page that was deleted meanwhile is read anew.
-    """
-    return _with_kept(web, runs)._replace(read=_read_first(runs.read, web.read))
-
-
 def _read_first(first: Read, second: Read) -> Read:
     """A reader of what the first has, and of all else by the second."""
 
@@ -224,16 +243,6 @@ def _read_first(first: Read, second: Read) -> Read:
     return read
 
 
-def _offline_sources(runs: RunPages, corpus: Corpus | None, *, is_ours: bool) -> Sources:
-    """What earlier runs read, then a corpus if there is one. Nothing leaves the machine."""
-    from agent.search import SearchChain
-
-    close = _in_turn(runs.close, corpus.close) if corpus and is_ours else runs.close
-    search = _with_time(SearchChain([runs, corpus] if corpus else [runs]))
-    read = corpus.read if corpus else runs.read
-    return _with_run_pages(runs, Sources(search, read, _do_nothing, close, tuple))
-
-
 class _SearchOf:
     """A corpus in a search chain, whose end leaves it open."""
 
@@ -243,9 +252,7 @@ class _SearchOf:
         self.search = corpus.search
 
 
-def _open_web(
-    settings: Settings, rate_limiter: RateLimiter | None, corpus: Corpus | None = None
-) -> Sources:
+def _open_web(settings: Settings, corpus: Corpus | None, runs: RunPages | None) -> Sources:
     """The web behind the cache; with a `corpus` among the search providers, without a cache.
 
     What MCP servers give is never in the cache: it may be private.
@@ -253,76 +260,60 @@ def _open_web(
     from agent.search import build_search_chain
     from agent.search.mcp.source import open_servers
 
-    servers = open_servers(settings)
+    servers, reader = open_servers(settings), open_page_reader(settings)
     own: dict[str, Provider] = {server.name: server for server in servers}
     own |= {"corpus": _SearchOf(corpus)} if corpus else {}
-    runs = open_run_pages(settings) if settings.run_source else None
     own |= {runs.name: runs} if runs else {}
-    chain = build_search_chain(settings, search_options(settings), own, rate_limiter)
-    reader = open_page_reader(settings)
-    web = _with_archive(settings, reader, _plugin_or_web(settings, reader))
-    web = _refuse_older(web, settings.since)
-    web = _with_registries(settings, web)
-    read = _read_first(corpus.read, web) if corpus else web
-    warnings = _corpus_warnings(corpus) if corpus else tuple[str, ...]
-    sources = Sources(
-        _with_time(chain),
-        read,
-        reader.warm,
-        _in_turn(reader.close, chain.close),
-        warnings,
-        chain.limit_spending,
-        chain.count_earlier,
-    )
-    if settings.cache and settings.cache_ttl and not corpus:
-        sources = _with_cache(settings, sources, searches=not (servers or runs))
-    sources = _with_run_pages(runs, sources) if runs else sources
-    if servers:
-        from agent.search.mcp.source import McpReader
-
-        own_reader = McpReader(servers, reader, sources.read)
-        sources = _with_kept(sources, own_reader)
-        told = sources.warnings
-        sources = sources._replace(warnings=lambda: (*told(), *own_reader.warnings()))
-    return _with_known_texts(settings, sources, reader)
+    chain = build_search_chain(settings, search_options(settings), own)
+    sources = Sources(chain, _compose_reader(settings, reader), chain)
+    sources.warms.append(reader.warm)
+    sources.closes += [reader.close, chain.close]
+    if corpus:
+        sources.read = _read_first(corpus.read, sources.read)
+    elif settings.cache and settings.cache_ttl:
+        _add_cache(settings, sources, searches=not (servers or runs))
+    _add_keepers(settings, sources, reader, servers, runs)
+    return sources
 
 
-class Keeper(Protocol):
-    """A reader of pages that searches told it of."""
-
-    def keep(self, found: SearchResults) -> SearchResults:
-        """Remember what a search found."""
-
-    def read(self, url: str) -> Page:
-        """A page that was told of, or any other. Raises ReadFailed."""
+def _compose_reader(settings: Settings, reader: PageReader) -> Read:
+    """The reader of pages with what wraps it, the innermost first."""
+    read = _plugin_or_web(settings, reader)
+    read = _with_archive(settings, reader, read)
+    read = _refuse_older(read, settings.since)
+    return _with_registries(settings, read)
 
 
-def _with_kept(web: Sources, keeper: Keeper) -> Sources:
-    """The same sources, which read by a keeper.
+def _add_keepers(
+    settings: Settings,
+    sources: Sources,
+    reader: PageReader,
+    servers: Sequence[McpSource],
+    runs: RunPages | None,
+) -> None:
+    """Add the readers of what only a search can name, the innermost first.
 
-    It is before the cache and told of what the journal answers, so it knows every hit of the run.
+    They are: pages that earlier runs read (one that was deleted meanwhile is read anew), what
+    MCP servers have, the open text of a work, and a computation as it was given.
     """
-
-    def count_earlier(results: SearchResults) -> None:
-        keeper.keep(results)
-        web.count_earlier(results)
-
-    search = lambda query: keeper.keep(web.search(query))  # noqa: E731
-    return web._replace(search=search, read=keeper.read, count_earlier=count_earlier)
-
-
-def _with_known_texts(settings: Settings, web: Sources, reader: PageReader) -> Sources:
-    """The same sources, which read the open text of a work, and a computation as it was given."""
+    from agent.search.mcp.source import McpReader
     from agent.search.providers import find_services
     from agent.search.scholar.fusion import Scholar
     from agent.search.scholar.open_texts import OpenTexts
     from agent.search.wolfram import ComputedPages, Wolfram
 
+    if runs:
+        sources.add_keeper(runs.keep, _read_first(runs.read, sources.read))
+    if servers:
+        of_servers = McpReader(servers, reader, sources.read)
+        sources.add_keeper(of_servers.keep, of_servers.read)
+        sources.problems.append(of_servers.warnings)
     if find_services(settings, Scholar):
-        web = _with_kept(web, OpenTexts(settings, reader, web.read))
+        texts = OpenTexts(settings, reader, sources.read)
+        sources.add_keeper(texts.keep, texts.read)
     if Wolfram.name in settings.search:
-        web = _with_kept(web, ComputedPages(Wolfram(settings), reader, web.read))
-    return web
+        computed = ComputedPages(Wolfram(settings), reader, sources.read)
+        sources.add_keeper(computed.keep, computed.read)
 
 
 def _plugin_or_web(settings: Settings, reader: Read) -> Read:
@@ -394,39 +385,34 @@ def search_options(settings: Settings) -> SearchOptions:
     )
 
 
-def _with_time(search: Search) -> Search:
-    """The same search, whose results say when it was made."""
-    return lambda query: search(query).model_copy(update={"at": utc_now()})
-
-
-def _with_cache(settings: Settings, web: Sources, *, searches: bool) -> Sources:
-    """The web behind the cache that all runs share, with or without its searches."""
+def _add_cache(settings: Settings, sources: Sources, *, searches: bool) -> None:
+    """Put the cache that all runs share before the web, with or without its searches."""
     from agent.outside.cache import Cache, DiskStore
 
     folder = (settings.cache_dir or user_folder("cache")) / "web"
     cache = Cache(DiskStore(folder), settings.cache_ttl)
-    search = cache.wrap_search(web.search, **_search_key_fields(settings))
-    search = search if searches else web.search
-    read = cache.wrap_read(web.read, **_read_key_fields(settings))
-    warnings = lambda: (*web.warnings(), cache.problem)  # noqa: E731
-    warm, close = _in_turn(web.warm, cache.warm), _in_turn(web.close, cache.close)
-    return web._replace(search=search, read=read, warm=warm, close=close, warnings=warnings)
+    if searches:
+        sources.find = cache.wrap_search(sources.find, **_search_key_fields(settings))
+    sources.read = cache.wrap_read(sources.read, **_read_key_fields(settings))
+    sources.problems.append(lambda: (cache.problem,))
+    sources.warms.append(cache.warm)
+    sources.closes.append(cache.close)
 
 
 def _search_key_fields(settings: Settings) -> dict[str, Any]:
     """The settings that affect the results of a search. Of an API key: whether it is set."""
     from agent.search.providers import SETS, account_of, find_services
 
-    names = {"search", "lang", "since", "allow_domains", "block_domains"}
     in_sets = (name for one in SETS for name in find_services(settings, one))
-    asked = list(map(account_of, (*settings.search, *in_sets)))
+    asked = [*map(account_of, (*settings.search, *in_sets))]
+    names = {"search", "lang", "since", "allow_domains", "block_domains"}
     fields = settings.model_dump(mode="json", include=names)
     fields |= {name: settings.base_url(name) for name in asked if name in BASE_URLS}
-    api_keys = [bool(settings.key(name)) for name in asked]
+    fields["keys"] = [bool(settings.key(name)) for name in asked]
     if "google" in settings.search:  # whose key and address are those of Gemini
         account = settings.gemini_account
-        fields |= {"google": [account.is_usable, account.base_url, settings.gemini_model]}
-    return {**fields, "keys": api_keys}
+        fields["google"] = [account.is_usable, account.base_url, settings.gemini_model]
+    return fields
 
 
 def _read_key_fields(settings: Settings) -> dict[str, Any]:

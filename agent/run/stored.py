@@ -11,14 +11,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from agent.answer import (
-    Answer,
-    SourceCounts,
-    Usage,
-    build_run_info,
-    clean_answer,
-    drop_gone_fields,
-)
+from agent.answer import Answer, SourceCounts, Usage, build_run_info, clean_answer, drop_gone_fields
 from agent.errors import JournalDamaged, JournalError
 from agent.evidence.markers import strip_markers
 from agent.outside.budget import round_dollars, sum_usage
@@ -31,19 +24,9 @@ from agent.outside.recording import (
 )
 from agent.run.replay import replay
 from agent.settings import Settings
-from agent.state import (
-    Claim,
-    Event,
-    Failed,
-    Hit,
-    Page,
-    PageRead,
-    Research,
-    RunRequest,
-    Searched,
-    SearchResults,
-)
+from agent.state import Claim, Event, Failed, Hit, Page, PageRead, Research, Searched, SearchResults
 from agent.state.json_data import Json, get_path
+from agent.state.run_request import RunRequest
 from agent.state.sanitizing import sanitize_line
 from agent.state.urls import canonical_url
 from agent.state.values import LONGEST_EARLIER

@@ -15,6 +15,7 @@ from agent.search.hits import MAX_QUERY, clean_hits
 from agent.search.options import SearchOptions
 from agent.search.paid import PaidHits, PaidQueries
 from agent.state import Attempt, Hit, Outcome, SearchResults
+from agent.state.clock import utc_now
 from agent.state.sanitizing import sanitize_line
 
 Hits = tuple[Hit, ...]
@@ -65,8 +66,10 @@ class SearchChain:
         self._now, self._pause = now, pause
         self._breaker = CircuitBreaker(cooldowns or Cooldowns(), now)
         self._paid = PaidQueries()
+        #: Waits until a request may be sent to the provider of this name.
+        self.acquire: Callable[[str], None] = lambda _: None
 
-    def limit_spending(self, budget: Budget) -> None:
+    def limit_spending(self, budget: Budget | None) -> None:
         """Ask this budget before each query that costs money."""
         self._paid.budget = budget
 
@@ -101,6 +104,7 @@ class SearchChain:
         if not answered:
             raise _build_error(attempts, costs)
         name, cost = answered[-1], _sum_costs(costs)._asdict()
+        cost["at"] = utc_now()
         return SearchResults(
             query=sent_query, hits=hits, provider=name, attempts=tuple(attempts), **cost
         )
@@ -147,6 +151,7 @@ class SearchChain:
     def _fetch_hits(self, asked: Provider, query: str) -> tuple[PaidHits, SearchFailed | None, str]:
         """A provider's hits, cleaned; its failure, if any; and a detail. Raises nothing."""
         try:
+            self.acquire(asked.name)
             found = asked.search(query)
             raw, spent, tries = found if isinstance(found, PaidHits) else PaidHits(tuple(found))
             is_local = getattr(asked, "local", False)
@@ -158,11 +163,8 @@ class SearchChain:
             failed = SearchFailed(detail, "Please report this.", outcome="invalid")
             return PaidHits(()), failed, detail
         if raw and not hits:
-            return (
-                PaidHits((), spent, tries),
-                None,
-                "results, but none that is usable and permitted",
-            )
+            why = "results, but none that is usable and permitted"
+            return PaidHits((), spent, tries), None, why
         return PaidHits(hits, spent, tries), None, f"hits: {len(hits)}" if hits else "no results"
 
 

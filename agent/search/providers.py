@@ -7,7 +7,6 @@ from importlib.util import find_spec
 
 from agent.errors import UsageError
 from agent.outside.plugins import load_plugin, plugin_names
-from agent.outside.rate_limits import RateLimiter
 from agent.search.brave import Brave
 from agent.search.chain import Provider, SearchChain
 from agent.search.code import Code
@@ -15,7 +14,7 @@ from agent.search.duckduckgo import DuckDuckGo
 from agent.search.exa import Exa
 from agent.search.google_grounding import GoogleGrounding
 from agent.search.options import SearchOptions
-from agent.search.paid import PaidHits, Terms
+from agent.search.paid import Terms
 from agent.search.scholar.fusion import Scholar
 from agent.search.searxng import SearXNG
 from agent.search.serpapi import SerpApi
@@ -27,7 +26,6 @@ from agent.search.wikipedia import Wikipedia
 from agent.search.wolfram import Wolfram
 from agent.settings import DEFAULT_PROVIDERS, KEY_VARIABLES, Settings
 from agent.settings.mcp_servers import find_mcp_servers
-from agent.state import Hit
 
 #: Services that are asked side by side under one name, and each of them by its own.
 SETS: tuple[type[SideBySide], ...] = (Scholar, Code)
@@ -46,23 +44,6 @@ PROVIDERS: dict[str, Callable[[Settings, SearchOptions], Provider]] = {
 }
 
 
-class RateLimitedProvider:
-    """A provider behind a rate limiter."""
-
-    def __init__(self, provider: Provider, rate_limiter: RateLimiter) -> None:
-        self.name = provider.name
-        self.local = getattr(provider, "local", False)
-        self.terms: Terms | None = getattr(provider, "terms", None)
-        self.close: Callable[[], None] = getattr(provider, "close", lambda: None)
-        self._provider = provider
-        self._rate_limiter = rate_limiter
-
-    def search(self, query: str) -> tuple[Hit, ...] | PaidHits:
-        """Hits, best first. Waits as long as the rate limit demands. Raises SearchFailed."""
-        self._rate_limiter.acquire(self.name)
-        return self._provider.search(query)
-
-
 def find_paid_terms(settings: Settings) -> Terms | None:
     """The terms of the provider that a run asks first; None if that one costs nothing here."""
     first = next((n for n in map(str.lower, settings.search) if _has_key(n, settings)), "")
@@ -74,13 +55,11 @@ def build_search_chain(
     settings: Settings,
     options: SearchOptions | None = None,
     own: Mapping[str, Provider] | None = None,
-    rate_limiter: RateLimiter | None = None,
 ) -> SearchChain:
     """The chain of the providers that the settings name, in their order.
 
     `options` None: the language of the settings and nothing else. `own`: the user's own
-    providers, by their names. `rate_limiter` None: no rate limits. Raises UsageError for an unknown
-    name.
+    providers, by their names. Raises UsageError for an unknown name.
     """
     options = options or SearchOptions(language=settings.lang)
     own = own or {}
@@ -97,8 +76,7 @@ def build_search_chain(
         raise UsageError(fault, f"Choose from: {', '.join(known)}.")
 
     def make(names: Iterable[str]) -> list[Provider]:
-        made = [factories[name](settings, options) for name in names]
-        return [RateLimitedProvider(one, rate_limiter) for one in made] if rate_limiter else made
+        return [factories[name](settings, options) for name in names]
 
     return SearchChain(make(names), options, for_research=make(research_services(settings)))
 

@@ -12,13 +12,7 @@ from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import (
-    AfterValidator,
-    Field,
-    SecretStr,
-    field_validator,
-    model_validator,
-)
+from pydantic import AfterValidator, Field, SecretStr, field_validator, model_validator
 
 from agent.outside import TaskKind
 from agent.outside.gemini_api import GeminiAccount

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from agent.errors import UsageError
 from agent.settings.fields import DEPTHS, Settings, split_list
@@ -15,6 +15,8 @@ from agent.settings.names import ENVIRONMENT, KNOWN_VARIABLES, LIBRARY_VARIABLES
 from agent.settings.risks import build_refusal, find_risks, find_user_keys
 from agent.settings.variables import Variable, read_variables, warn_once
 from agent.state import RunRequest
+
+M = TypeVar("M", bound=BaseModel)
 
 
 def parse_settings(environment: Mapping[str, str], **overrides: Any) -> Settings:
@@ -32,12 +34,7 @@ def parse_settings(environment: Mapping[str, str], **overrides: Any) -> Settings
                 is_list = "tuple" in str(Settings.model_fields[field].annotation)
                 values[field] = split_list(text) if is_list else text
     values |= {field: value for field, value in overrides.items() if value is not None}
-    try:
-        return Settings.model_validate(values)
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = str(first["loc"][0])  # entries of mappings are texts, which are never refused
-        raise UsageError(f"{_names_of(field)}: {first['msg']}", "Correct or unset it.") from None
+    return _validate(Settings, values)
 
 
 def make_request(fields: Mapping[str, Any]) -> RunRequest:
@@ -46,12 +43,16 @@ def make_request(fields: Mapping[str, Any]) -> RunRequest:
     Raises UsageError naming the option whose value cannot be used.
     """
     names = RunRequest.model_fields.keys() & fields.keys()
+    return _validate(RunRequest, {n: fields[n] for n in names if fields[n] is not None})
+
+
+def _validate(kind: type[M], values: dict[str, Any]) -> M:
     try:
-        return RunRequest.model_validate({n: fields[n] for n in names if fields[n] is not None})
+        return kind.model_validate(values)
     except ValidationError as error:
         first = error.errors()[0]
-        fault = f"{_names_of(str(first['loc'][0]))}: {first['msg']}"
-        raise UsageError(fault, "Correct it, or leave it out.") from None
+        field = str(first["loc"][0])  # entries of mappings are texts, which are never refused
+        raise UsageError(f"{_names_of(field)}: {first['msg']}", "Correct or unset it.") from None
 
 
 def load_settings(**overrides: Any) -> Settings:

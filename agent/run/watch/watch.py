@@ -25,15 +25,7 @@ from agent.run.changes import (
 from agent.run.request import clean_topic
 from agent.run.watch.change_detection import ENOUGH_RUNS, Grounds
 from agent.run.watch.notifiers import Notifier
-from agent.run.watch.state import (
-    MAX_RUNS,
-    Doubt,
-    Notice,
-    Pending,
-    WatchFiles,
-    WatchState,
-    watch_id,
-)
+from agent.run.watch.state import MAX_RUNS, Doubt, Notice, Pending, WatchFiles, WatchState, watch_id
 from agent.slots.sameness import same_value
 from agent.state.clock import parse_utc, utc_now
 from agent.state.values import hash_text
@@ -102,11 +94,7 @@ class Watch:
             return self._every or 0.0
 
     def _begin(self) -> WatchState:
-        return WatchState(
-            id=self._id,
-            question=self.question,
-            slots=self._settings.slots,
-        )
+        return WatchState(id=self._id, question=self.question, slots=self._settings.slots)
 
     def _seconds_left(self, state: WatchState) -> float:
         if self._every is None or not state.asked_at:
