@@ -65,6 +65,7 @@ class Corpus:
         root = Path(os.path.abspath(path.expanduser()))  # noqa: PTH100 - links stay unresolved
         if not root.exists():
             raise UsageError(f"The corpus {path} does not exist.", "Check the path of --corpus.")
+        self._folder = (root if root.is_dir() else root.parent).as_uri()
         file = index_file(root, cache_dir) if cache_dir else None
         self._is_closed = False
         self._indexes = indexes or OpenIndexes()
@@ -143,8 +144,12 @@ class Corpus:
         )
 
     def read(self, url: str) -> Page:
-        """A document by the URL of its hit. Raises ReadFailed for any other URL."""
-        document = self._index.find_document(url)
+        """A document by the URL of its hit, or by `corpus:NAME` as an answer names it.
+
+        Raises ReadFailed for any other URL.
+        """
+        name = url.removeprefix("corpus:")
+        document = self._index.find_document(url if name == url else f"{self._folder}/{name}")
         if document is None:
             fault = f"{url} is not in the corpus."
             raise ReadFailed(fault, "Ask for a page of it.", outcome="not_found")

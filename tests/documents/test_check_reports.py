@@ -151,6 +151,8 @@ def test_one_report_says_the_same_in_every_form(form: str, body: bytes) -> None:
          [ONE]),
         (f"- It is a new ship [1].\n  It is small.\n\n[1]: {ONE}\n", "It is a new ship.", [ONE]),
         ("It is a new ship [7].\n\n## Sources\n\n[1] nothing here\n", "It is a new ship.", [""]),
+        (f"It is how\\_new 1 \\* 2 [\\[1\\]][1].\n\n[1]: <{ONE}#:~:text=It,is.>\n",
+         "It is how_new 1 * 2.", [ONE]),
         ("The law of [2020] has no source at all.", "The law of [2020] has no source at all.", []),
     ],
 )  # fmt: skip

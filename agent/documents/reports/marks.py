@@ -22,6 +22,7 @@ from agent.state.reports import MarkForm
 from agent.state.urls import is_web_url
 
 FEWEST_BARE = 3  # numbers in brackets that are marks although nothing is listed
+_LABELLED = ("brackets", "reference", "raised", "high", "round", "digits")
 _N = r"\d{1,3}(?:\s?[,;–-]\s?\d{1,3})*"
 _URL = r"https?://(?:[^\s<>\"'`“”‘’«»（）【】「」《》，。；：！？、|{}]|(?<=\w)'(?=\w))+"
 _SHOWN = r"(?:[^\[\]\n]|\\[\[\]]|\[[^\[\]\n]{0,100}\]){0,300}"
@@ -29,9 +30,10 @@ _TARGET = r"<[^<>\n]*>|(?:[^\s()<>]|\((?:[^\s()]|\([^\s()]*\))*\))*"
 _MARK = re.compile(
     rf"(?P<image>!?)\[(?P<shown>{_SHOWN})\]\((?P<url>{_TARGET})(?:\s+\"(?P<title>[^\"\n]*)\")?\)"
     rf"|<a\s[^<>]*?href\s*=\s*[\"']?(?P<href>[^\"'\s<>]+)[^<>]*>(?P<linked>[^<>]*)</a>"
+    r"|\[\\\[[^\[\]\n]{1,30}\\\]\]\[(?P<reference>[^\[\]\n]{1,30})\]"
     rf"|\\?[\[【［](?P<brackets>[^\[\]【】［］\n]{{1,200}}?)\\?[\]】］]"
     rf"|<sup>\s*\[?(?P<raised>{_N})\]?\s*</sup>|(?P<high>[⁰¹²³⁴-⁹]+(?:[,˒’⁻–-][⁰¹²³⁴-⁹]+)*)"
-    rf"|\((?P<round>{_N})\)|\((?P<authors>[^()\n]{{3,250}}?(?:1[5-9]|20)\d\d[a-z]?)\)"
+    rf"|\((?P<round>{_N})\)(?!\w)|\((?P<authors>[^()\n]{{3,250}}?(?:1[5-9]|20)\d\d[a-z]?)\)"
     rf"|\s?\((?P<year>(?:1[5-9]|20)\d\d)[a-z]?\)"
     rf"|<?(?P<bare>{_URL}|{DOI}|{LOCAL})>?"
     "|(?P<raw>\ue200cite[^\ue200\ue201]{0,2000}\ue201|:contentReference\\[[^\\]\n]{0,40}\\]"
@@ -41,7 +43,7 @@ _MARK = re.compile(
 )
 #: Markup of Markdown and HTML that is no text.
 _MARKUP = re.compile(
-    r"\*+(?=\S)|(?<=\S)\*+|(?<!\w)_+(?=\S)|(?<=\S)_+(?!\w)|`+|\\(?=[^\w\s])|</?[a-z][^<>\n]{0,200}>"
+    r"(?<!\\)(?:\*+(?=\S)|(?<=\S)\*+|(?<!\w)_+(?=\S)|(?<=\S)_+(?!\w)|`+)|\\(?=[^\w\s]|_)|</?[a-z][^<>\n]{0,200}>"
     r"|\ue200entity\ue202\[\"[^\"]*\",\s?\"|\"[^\"\ue201]*\]\ue201|\[cite_start\]",
     re.I,
 )
@@ -50,6 +52,7 @@ _ENDS, _CLOSING = ".!?。！？…", ')]）】”’»*"_'
 _NAME_ONLY = re.compile(
     r"\W*(?:\^?[\w-]{0,30}\^?|\d{1,4}|https?://\S*|(?:[\w-]+\.)+[a-z]{2,12}(?:/\S*)?)\W*", re.I
 )
+_RAW_NAME = re.compile(r"turn\d+[a-z]+\d+|oaicite:\d+")
 _WORD = re.compile(r"[^\W_]+$")
 _BY_AUTHOR = re.compile(r"(?P<author>.{2,120}?),?\s(?P<year>(?:1[5-9]|20)\d\d)[a-z]?")
 _GLUE = re.compile(r"[\s,;.&|–-]*(?:and|und|also)?[\s,;.&|–-]*")
@@ -81,11 +84,12 @@ def find_marks(text: str, start: int, end: int) -> Iterator[Mark]:
         kind = match.lastgroup or "url"
         kind = "url" if kind in ("shown", "title", "image") else kind
         kind = "href" if kind == "linked" else kind
-        names = match[kind] if kind in ("brackets", "raised", "high", "round", "digits") else ""
+        names = match[kind] if kind in _LABELLED else ""
         if kind == "high":
             names = "" if _is_power(text, match.start()) else names.translate(HIGH)
         if kind == "digits" and not _follows_word(text, *match.span()):
             continue
+        kind = "brackets" if kind == "reference" else kind
         names = names.replace("‡", "†").partition("†")[0]
         yield Mark(match, kind, [one for one in read_labels(names) if one])
 
@@ -98,9 +102,10 @@ def _is_power(text: str, at: int) -> bool:
 
 def _follows_word(text: str, start: int, end: int) -> bool:
     """Whether digits stand behind the stop of a word or a year, as those of no number do."""
-    word = text[max(0, start - AROUND) : start].rstrip(_ENDS + _CLOSING + ",;:%")
+    before = text[max(0, start - AROUND) : start]
+    word = before.rstrip(_ENDS + _CLOSING + ",;:%")
     is_number = word[-1:].isdecimal() and not re.search(r"(?<!\d)[12]\d{3}$", word)
-    is_number = is_number and text[len(word) - len(word) + start - 1] in ".,"
+    is_number = is_number and before[len(word)] in ".,"
     return word[-1:].isalnum() and not is_number and not re.match(r" [a-z]", text[end : end + 2])
 
 
@@ -172,12 +177,13 @@ class MarkFinder:
         elif kind == "bare":
             if url := find_address(match[0]):
                 end = match.start("bare") + len(match["bare"].rstrip(".,;:!?*_"))
-                end = match.end() if match[0].endswith(">") else self._end_of(match, url, end)
+                shown = match[0].find(url)
+                end = match.start() + shown + len(url) if shown >= 0 else end
+                end = match.end() if match[0].endswith(">") else end
                 yield Cut(match.start(), end, (Address.of(url),), "links")
         elif kind == "raw":
-            yield Cut(
-                *match.span(), tuple(Address(f"#{x}", "", x) for x in _raw_names(match[0])), "raw"
-            )
+            names = _RAW_NAME.findall(match[0]) or [match[0]]
+            yield Cut(*match.span(), tuple(Address(f"#{x}", "", x) for x in names), "raw")
         elif kind in ("authors", "year"):
             if cited := list(self._find_authors(mark)):
                 yield Cut(*match.span(), tuple(cited), "authors")
@@ -187,11 +193,6 @@ class MarkFinder:
             yield Cut(
                 *match.span(), tuple(cited), form.get(kind, "brackets" if is_number else "notes")
             )
-
-    def _end_of(self, match: re.Match[str], url: str, end: int) -> int:
-        """Where a bare address ends; brackets behind it are the sentence's."""
-        shown = self._text.find(url, match.start(), match.end())
-        return shown + len(url) if shown >= 0 else end
 
     def _cut_link(self, mark: Mark, line: int) -> Iterator[Cut]:
         """A link: all of it where it only names its source, else what is not its words."""
@@ -206,8 +207,6 @@ class MarkFinder:
         cited = tuple([Address.of(url, match["title"] or "")] if is_source else listed)
         is_note = not is_source or shown.strip("\\").startswith(("[", "^"))
         form: MarkForm = "notes" if is_note else "links"
-        if not cited and not is_source:
-            form = ""
         if cited and (_is_name(shown) or self._stands_apart(match)):
             yield Cut(*match.span(), cited, form)
         else:
@@ -229,16 +228,10 @@ class MarkFinder:
         """What labels lead to; of a number in brackets that no list has, no address."""
         if not mark.labels or not self._is_used.get(mark.kind, True):
             return []
-        if mark.kind == "round" and not re.match(
-            r"[\s)]*(?:$|[^\w\s])|\s", self._text[mark.match.end() :][:3]
-        ):
-            return []
         if cited := self._references.find_all(mark.labels, line):
             return cited
-        if mark.kind == "high" and (
-            cited := self._references.find_all(list("".join(mark.labels)), line)
-        ):
-            return cited
+        if mark.kind == "high":  # `¹²` is 12, or 1 and 2
+            return self._references.find_all(list("".join(mark.labels)), line)
         is_number = all(one.isdecimal() and 0 < int(one) < 1000 for one in mark.labels)
         is_sure = "†" in mark.match[0] or "cite:" in mark.match[0] or (is_number and self._is_bare)
         if mark.kind != "brackets" or not is_sure:
@@ -264,10 +257,6 @@ def _is_name(shown: str) -> bool:
     told = shown.replace("\\", "")
     is_word = told.strip().isalpha() and not told.strip().isascii()
     return not told.strip() or (bool(_NAME_ONLY.fullmatch(told)) and not is_word)
-
-
-def _raw_names(mark: str) -> list[str]:
-    return re.findall(r"turn\d+[a-z]+\d+|oaicite:\d+", mark) or [mark]
 
 
 def used_labels(text: str, spans: Iterable[tuple[int, int, int]]) -> set[str]:

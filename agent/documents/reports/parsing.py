@@ -13,6 +13,7 @@ from agent.documents.files import decode_text
 from agent.documents.registry import find_format
 from agent.documents.reports import services
 from agent.documents.reports.sources import find_address
+from agent.state.urls import is_web_url
 
 #: Suffixes that name a form; of any other name it is told by the content.
 SUFFIXES = {f".{form}": form for form in ("html", "docx", "pdf", "json", "markdown")} | {
@@ -66,7 +67,8 @@ def _write_link(text: str, link: Link) -> str:
     label = shown.strip("[]()^ ")
     if link.url == RAISED:
         return f"<sup>{shown}</sup>"
-    if url := find_address(link.url) or find_address(link.title):
+    url = link.url if is_web_url(link.url) else find_address(f"{link.url} {link.title}")
+    if url := url.replace(" ", "%20").strip("<>"):
         if "]" in shown.strip()[:-1] and not link.is_note:  # an entry of a list that is a link
             return f"{shown} <{url}>"
         return f"[[{label}]](<{url}>)" if link.is_note else f"[{shown}](<{url}>)"

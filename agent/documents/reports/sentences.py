@@ -123,8 +123,8 @@ def _number(sentences: Sequence[CitedSentence], text: str, name: str, form: str)
                 n, title = len(numbers) + 1, sanitize_line(title, 300)
                 numbers[key] = ReportSource(n=n, url=url[:5000], title=title)
         cited = tuple(dict.fromkeys(numbers[x.key].n for x in addresses if x.key in numbers))
-        told = ReportSentence(text=words, start=start, end=end, sources=cited, context=context)
-        made.append(told.model_copy(update={"scope": scope}))
+        told = {"context": context, "scope": scope}
+        made.append(ReportSentence(text=words, start=start, end=end, sources=cited, **told))
     cut = f"Only the first {MAX_SENTENCES} of {len(sentences)} sentences are read."
     return CitedReport(
         name=name,

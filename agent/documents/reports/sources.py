@@ -19,12 +19,11 @@ from agent.state.urls import canonical_url, find_urls
 
 HIGH = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 DOI = r"(?:\bdoi:?\s*|(?<![\w/.]))10\.\d{4,9}/[^\s\"'<>«»“”()\[\]{},;]+"
-#: A document of the user's: its name ends with the line, since it may have blanks.
-LOCAL = r"\bcorpus:[^\n\\<>\"]+"
+LOCAL = r"\bcorpus:[^\s\\<>\"()\[\]|]+"  # a document of the user's, as answers name it
 _ADDRESS = re.compile(rf"https?://[^\s<>]+|{DOI}|{LOCAL}", re.I)
 _KEYS = re.compile(
     r"[\s>]*(?:[-*+•]\s+)?\|?\s*(?P<keys>"
-    r"(?:\\?[\[【［](?:\w+: ?)?\^?[\w.-]{1,30}\^?\\?[\]】］]:?\s*)+"
+    r"(?:\\?[\[【［](?:\\\[)?(?:\w+: ?)?\^?[\w.-]{1,30}\^?\\?[\]】］]{1,2}:?\s*)+"
     r"|\(\d{1,3}\)|\^?\d{1,3}[.)、．]?(?=\s)|[⁰¹²³⁴-⁹]{1,3}(?=\s))\s*"
 )
 _KEY = re.compile(r"\[\W*(?:[a-z]+: ?)?\^?([\w.-]+)|([\d⁰¹²³⁴-⁹]+)")
@@ -39,7 +38,6 @@ _AUTHORED = re.compile(
     r"[^()\n]{0,30}\)\."
 )
 MOST_RANGED = 30  # sources that `[1-9]` may name
-TAIL = 40  # characters behind an address that ends its line
 TITLE = 250  # characters before it
 AUTHORS = 300  # characters of an entry in which its authors stand
 
@@ -53,7 +51,8 @@ class Address(NamedTuple):
 
     @classmethod
     def of(cls, url: str, title: str = "") -> Address:
-        """The source at an address."""
+        """The source at an address; words of the page that it points at are no part of it."""
+        url = url.partition("#:~:")[0]
         return cls(canonical_url(url), url, title)
 
 
@@ -92,7 +91,6 @@ class Entry:
         self.url = find_address(self.text)
         self.lines = [n]
         self.is_below = False  # its address has a line of its own
-        self.is_apart = self._ends_with_address(self.text)
 
     @property
     def is_bracketed(self) -> bool:
@@ -100,17 +98,25 @@ class Entry:
         return self.opens.lstrip("\\")[:1] in ("[", "【", "［")
 
     @property
-    def is_title(self) -> bool:
-        """Whether it is a title with its address, and no sentence."""
+    def _before(self) -> str:
+        """What stands before the address."""
         found = _ADDRESS.search(self.text)
         before = self.text[: found.start()].rstrip(" \n*<") if found else ""
-        before = before.removesuffix("(") if before.endswith("](") else before.removesuffix("[")
-        before = before.rstrip(" *")
+        return re.sub(r"(?:(?<=\])\(|\[)$", "", before).rstrip(" *")
+
+    @property
+    def is_title(self) -> bool:
+        """Whether it is a title with its address behind it, set apart, and no sentence."""
+        before, found = self._before, _ADDRESS.search(self.text)
         is_link = before.startswith("[") and before.endswith("]")
-        after = self.text[found.end() :].strip(" )]>*.|\\\n") if found else ""
         is_set_apart = is_link or not before or before.endswith(_APART) or self.is_below
-        self.is_sentence = before.endswith((".", "。"))
-        return bool(found) and not after and is_set_apart and len(before) < TITLE
+        is_end = found is not None and not self.text[found.end() :].strip(" )]>*.|\\\n")
+        return is_end and is_set_apart and len(before) < TITLE
+
+    @property
+    def is_sentence(self) -> bool:
+        """Whether a full stop stands before its address."""
+        return self._before.endswith((".", "。"))
 
     def take(self, n: int, line: str, *, is_broken: bool) -> bool:
         """Take a line that belongs to the entry; whether it does. `is_broken`: by a hard break."""
@@ -128,16 +134,10 @@ class Entry:
         if not (is_due or is_rest or is_quote or (is_broken and self.is_bracketed)):
             return False
         self.text += f"\n{line}"
-        self.is_apart = self.is_apart or is_address
         self.is_below = self.is_below or (is_address and not self.url)
         self.url = self.url or url
         self.lines.append(n)
         return True
-
-    def _ends_with_address(self, text: str) -> bool:
-        ends = [one.end() for one in _ADDRESS.finditer(text)]
-        starts_with = bool(_ADDRESS.match(text.lstrip(" <[(*")))
-        return bool(ends) and (starts_with or len(text) - ends[-1] < TAIL)
 
 
 class References:
