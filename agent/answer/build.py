@@ -9,6 +9,7 @@ from typing import Any
 
 from agent.answer.addresses import CorpusAddresses
 from agent.answer.check import build_check, decide_check_status
+from agent.answer.failures import describe_fallbacks, list_failures
 from agent.answer.formats import report_to_markdown
 from agent.answer.numbering import number_sources, renumber, renumber_slot
 from agent.answer.report import BLOCKED_OUTCOMES, build_report, cited_sources, list_links
@@ -25,7 +26,6 @@ from agent.answer.schema import (
 )
 from agent.answer.status import (
     decide_status,
-    failed_models,
     find_shortfalls,
     is_degraded,
     list_names,
@@ -41,11 +41,11 @@ from agent.slots.data import keep_valid
 from agent.slots.weighing import rate_confidence
 from agent.state import (
     Asked,
+    Attempt,
     CitedReport,
     Failed,
     Finding,
     Frozen,
-    Halted,
     Hit,
     Page,
     PageRead,
@@ -104,7 +104,7 @@ def build_answer(
         report=build_report(research, counts, list_links(research, addresses)),
         check=check,
         sources=counts,
-        attempts=research.attempts + tuple(getattr(error, "attempts", ())),
+        attempts=_list_attempts(research, error),
         warnings=(*_event_warnings(research, report), *shortfalls, *warnings),
         usage=usage,
         run=_complete_run(run, research, addresses),
@@ -260,47 +260,22 @@ def _count_sources(research: Research) -> SourceCounts:
 
 
 def _event_warnings(research: Research, report: CitedReport | None) -> list[str]:
-    warnings = [*(report.warnings if report else ()), *_model_warnings(research.events_of(Asked))]
-    warnings += list_failures(research)
+    warnings = [*list_failures(research), *(report.warnings if report else ())]
+    warnings += describe_fallbacks(research)
     warnings += [event.message for event in research.events_of(Warned)]
     return [*warnings, *_blocked_warning(research)]
 
 
-def list_failures(research: Research) -> list[str]:
-    """What failed in a run and what was used instead, and why gathering ended early; each once."""
-    failed = (
-        f"{event.subject}: {event.message.rstrip('.')}. Used instead: {event.stand_in}."
-        if event.stand_in
-        else f"{event.subject}: {event.message}"
-        for event in research.events_of(Failed)
-    )
-    return list(dict.fromkeys((*failed, *(one.reason for one in research.events_of(Halted)))))
+def _list_attempts(research: Research, error: AgentError | None) -> tuple[Attempt, ...]:
+    """Every try at a service; the raw replies of models stay in the journal."""
+    attempts: tuple[Attempt, ...] = research.attempts + tuple(getattr(error, "attempts", ()))
+    return tuple(attempt.model_copy(update={"reply": ""}) for attempt in attempts)
 
 
 def _blocked_warning(research: Research) -> Iterator[str]:
     """Which pages were blocked, the first of them by name."""
     if urls := [event.hit.url for event in research.blocked_pages]:
         yield f"Not read for their low credibility: {list_names(urls)}."
-
-
-def _model_warnings(events: Iterable[Asked]) -> Iterator[str]:
-    """Which tasks were done without a model, or that all were."""
-    events = tuple(events)
-    if {(event.task, event.model) for event in events} == {("verify", "extractive")}:  # of a check
-        yield "No model judged: what rules cannot decide is unchecked."
-        return
-    for names, model in dict.fromkeys((failed_models(e), e.model) for e in events):
-        if names:
-            yield f"{', '.join(names)} failed; {model} answered instead."
-    tasks_by_model: dict[str, dict[str, None]] = {}  # dict keys as an ordered set
-    for event in events:
-        tasks_by_model.setdefault(event.model, {})[event.task] = None
-    extractive = tasks_by_model.pop("extractive", None)
-    if extractive and tasks_by_model:
-        tasks = ", ".join(extractive)
-        yield f"No model was used for: {tasks}. What stands in is quoted from sources."
-    elif extractive:
-        yield "No model was used: the answer is made of sentences quoted from sources."
 
 
 def _copy_warnings(sources: Sequence[Source], numbers: Mapping[int, int]) -> Iterator[str]:

@@ -33,8 +33,11 @@ MAX_DETAIL_CHARACTERS = 2000  # characters of a frame's detail, except that of `
 
 
 def format_event_line(event: state.Event) -> str:
-    """An event as `[EVENT] detail`, on one line."""
-    return f"[{event.type.upper()}] {sanitize_for_display(describe_event(event))}"
+    """An event as `[EVENT] detail`, and each reply that could not be parsed; a line each."""
+    attempts: tuple[state.Attempt, ...] = getattr(event, "attempts", ())
+    replies = (f"[REPLY] {one.provider}: {one.reply}" for one in attempts if one.reply)
+    lines = (f"[{event.type.upper()}] {describe_event(event)}", *replies)
+    return "\n".join(map(sanitize_for_display, lines))
 
 
 def describe_event(event: state.Event) -> str:  # noqa: C901 - one case an event is clearer than a table
@@ -144,9 +147,6 @@ def _describe_in_frame(event: state.Event) -> str:
             return event.topic
         case state.Verified():
             return f"sentences checked: {describe_event(event)}"
-        case state.Failed(stand_in=stand_in):
-            used = f" Used instead: {stand_in}." if stand_in else ""
-            return f"{event.subject}: {event.message}{used}"
     return describe_event(event)
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 
+from agent.answer.failures import failed_models
 from agent.answer.messages import DISAGREE
 from agent.answer.report import all_claims
 from agent.answer.schema import Citation
@@ -16,7 +17,6 @@ from agent.state import (
     Answered,
     Asked,
     Claim,
-    Failed,
     Finding,
     Research,
     Searched,
@@ -44,6 +44,7 @@ def decide_status(
         return "insufficient"
     has_dropped = isinstance(research.answer, Verified) and research.answer.dropped
     is_short = research.is_halted or bool(has_dropped) or any(shortfalls)
+    is_short |= research.is_answered_without_model
     return "partial" if is_short else "complete"
 
 
@@ -109,22 +110,15 @@ def is_degraded(research: Research, citations: Iterable[Citation]) -> bool:
     That is another model or search provider than one that failed, rules for a model, or the
     snippet of a page that the answer cites.
     """
-    stood_in = any(e.stand_in and e.what != "page" for e in research.events_of(Failed))
     asked = research.events_of(Asked)
     models = {event.model for event in asked}
     return (
-        stood_in
+        bool(research.model_failures)
         or ("extractive" in models and len(models) > 1)
         or any(failed_models(event) for event in asked)
         or any(map(_has_other_provider, research.events_of(Searched)))
         or any(citation.via == "snippet" for citation in citations)
     )
-
-
-def failed_models(event: Asked) -> tuple[str, ...]:
-    """The models that failed at a task before another one answered."""
-    tried = [attempt.provider for attempt in event.attempts if attempt.what == "llm"]
-    return tuple(dict.fromkeys(name for name in tried if name != tried[-1]))
 
 
 def _has_other_provider(event: Searched) -> bool:

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from agent.checking import rules
 from agent.checking.calculation import compute_claim
-from agent.checking.context import show_context
+from agent.checking.context import headings_above
 from agent.checking.differences import find_differences
 from agent.checking.rules import FAILING, Assessment, QuotePlace, missing_in_quotes
 from agent.checking.summary import first_sentences, holds, tell_once
@@ -353,7 +353,7 @@ def quotes_of_value(value: Scalar, finding: Finding) -> list[Quote]:
 def text_around_quotes(page: Page, quotes: Iterable[Quote]) -> tuple[str, ...]:
     """The sentences of a page that hold quotes, and one on each side, neighbours joined.
 
-    With them the headings above, and what the page says of all its text, where that may turn one.
+    With them the headings above.
     """
     pieces: list[tuple[int, int]] = []
     last = -1
@@ -375,8 +375,8 @@ def _around(page: Page, quotes: Iterable[Quote]) -> list[tuple[int, tuple[int, i
     for quote in quotes:
         held = [i for i, (a, b) in enumerate(spans) if a < quote.end and quote.start < b]
         shown.update(range(min(held, default=0) - 1, max(held, default=-1) + 2))
-        context = set(show_context(text, page.title, quote.start, quote.end))
-        shown.update(i for i, span in enumerate(spans) if span in context)
+        headings = set(headings_above(text, quote.start))
+        shown.update(i for i, span in enumerate(spans) if span in headings)
     return [(i, spans[i]) for i in sorted(shown & set(range(len(spans))))]
 
 

@@ -1,7 +1,6 @@
 """What rules can say of a sentence of somebody's report and the pages that it cites.
 
-1. A sentence that a page has word for word is supported where nothing beside it may turn it, and
-   one that is mostly a quotation which a page has, where the page gives it to the same speaker.
+1. A sentence that a page has word for word is supported where nothing beside it may turn it.
 2. A quotation that is on no cited page is unsupported.
 3. Where a page has the sentence's words with another number or date, it is contradicted.
 4. A number that stands on no cited page, and follows from nothing on it, is unsupported where the
@@ -24,11 +23,10 @@ from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
 
-from agent.checking.context import doubts, tells_alone
-from agent.checking.rules import FEWEST_WORDS, QuotePlace, explain_turn, find_turns, is_proved
+from agent.checking.rules import FEWEST_WORDS, QuotePlace, explain_turn, is_proved
 from agent.evidence import anchor_quote, closest_sentences, content_words, fold
 from agent.evidence.language import language_of, main_script
-from agent.evidence.names import find_names, find_sure_names
+from agent.evidence.names import find_sure_names
 from agent.evidence.quantities import (
     Day,
     Number,
@@ -38,7 +36,6 @@ from agent.evidence.quantities import (
     read_quantities,
     stands_on_page,
 )
-from agent.evidence.quoting import touched_sentences
 from agent.evidence.words import LONGEST_KEPT, PLAIN_WORD, count_words
 from agent.state import Quote, Source, Verdict
 
@@ -59,7 +56,6 @@ FEWEST_FOREIGN = 2  # names and numbers of a claim that is held against a page i
 FEWEST_COMPARED = 4  # words of a claim that is held against a page by its words
 LONGEST_TITLE = 12  # words
 TITLE_WORDS = 0.8  # share of the longer words with a capital letter that makes words a title
-MOSTLY_QUOTED = 0.5  # share of a claim's words that its quotations are
 #: Units that stand in each other's place, as `words.toml` names them.
 MONEY = frozenset("dollar euro pound-sterling yen rupee".split())
 READ_LANGUAGE = 3000  # characters of a page by which its language and script are told
@@ -105,10 +101,9 @@ def rule_claim(claim: str, sources: Sequence[Source], before: Sequence[str] = ()
     nearest = near[0] if near else None
     heads = [source.page.text[:READ_LANGUAGE] for source in sources]
     is_comparable = any(_is_comparable(claim, head) for head in heads)
-    if quotations := find_quotations(claim):
-        ruling = _rule_quotations(claim, quotations, sources, nearest)
-        if ruling and (is_comparable or ruling.verdict == "supported"):
-            return ruling
+    lost = _rule_quotations(find_quotations(claim), sources, nearest)
+    if lost and is_comparable:
+        return lost
     ruling = _find_contradiction(claim, near, by_number)
     if ruling is None and is_comparable:
         ruling = _find_lack(claim, near, sources)
@@ -146,25 +141,17 @@ def _is_title(text: str) -> bool:
 
 
 def _rule_quotations(
-    claim: str, quotations: Sequence[str], sources: Sequence[Source], nearest: Quote | None
+    quotations: Sequence[str], sources: Sequence[Source], nearest: Quote | None
 ) -> _Ruled:
-    """Unsupported for a quotation on no page; supported for a claim that is little else."""
+    """Unsupported for a quotation on no page."""
     texts = [text for source in sources for text in (source.page.title, source.page.text)]
-    anchored = []
     for quotation in quotations:
-        found = next(filter(None, (anchor_quote(quotation, one) for one in sources)), None)
-        anchored.append(found)
-        if found is None and not any(_has_words(quotation, text) for text in texts):
+        is_found = any(anchor_quote(quotation, one) for one in sources)
+        if not is_found and not any(_has_words(quotation, text) for text in texts):
             near = closest_sentences(quotation, sources, 1)
             reason = "these words are not on the page"
             return ClaimRuling("unsupported", reason, near[0] if near else nearest)
-    rest = _QUOTED.sub(" ", claim)
-    said = sum(map(count_words, quotations))
-    if said < MOSTLY_QUOTED * count_words(claim):
-        return None
-    by_number = {source.n: source for source in sources}
-    is_kept = all(quote and _keeps_speaker(rest, _place(quote, by_number)) for quote in anchored)
-    return ClaimRuling("supported", "", anchored[0]) if is_kept else None
+    return None
 
 
 def _has_words(quotation: str, text: str) -> bool:
@@ -175,21 +162,6 @@ def _has_words(quotation: str, text: str) -> bool:
 @lru_cache(maxsize=32)
 def _plain_text(text: str) -> str:
     return f" {' '.join(PLAIN_WORD.findall(fold(text)))} "
-
-
-def _keeps_speaker(rest: str, place: QuotePlace) -> bool:
-    """Whether a page lets the same one say the same words, as the rest of a claim has it.
-
-    Words that a page puts in quotation marks are those of whom it names beside them, and of nobody
-    else. Other ones are the page's own: a whole sentence, and the claim names no other speaker.
-    """
-    text, spans = place.text, touched_sentences(place.text, place.start, place.end)
-    frame = _QUOTED.sub(" ", text[spans[0][0] : spans[-1][1]])
-    if place.quote in frame:
-        return tells_alone(rest) and "" in find_turns(place.quote, (place,))
-    is_alone = set(content_words(rest)) <= set(content_words(frame))
-    is_other = any(_names_in(rest).isdisjoint(content_words(one)) for one in find_names(frame))
-    return is_alone and not is_other and (doubts(rest, text) or not doubts(frame, text))
 
 
 # --- another number or date -----------------------------------------------------------------------

@@ -10,11 +10,11 @@ beginning or end, in the quotation marks around it. The words for it are in the 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice, takewhile
 
-from agent.evidence import content_words, is_heading, split_sentences
+from agent.evidence import is_heading, split_sentences
 from agent.evidence.language import language_of, turn_pattern
 from agent.evidence.sentences import QUOTATION_MARKS, Span
 from agent.evidence.words import count_words
@@ -68,7 +68,7 @@ def _turns_beside(text: str, start: int, end: int) -> Iterator[str]:
     below = [text[a:b] for a, b in islice((x for x in spans if x[0] >= end), LINES_AFTER)]
     if said := _quotation_around(text, start, end) or _speaker_of(text, start):
         yield said
-    headings = (text[a:b].strip("# *") for a, b in _headings_above(text, above))
+    headings = (text[a:b].strip("# *") for a, b in headings_above(text, start))
     yield from (line for line in headings if _has(line, "kinds", tags))
     if above:
         before = text[slice(*above[-1])]
@@ -80,25 +80,9 @@ def _turns_beside(text: str, start: int, end: int) -> Iterator[str]:
     yield from (one for one in below if _is_line(one) and _has(one, "lines", tags))
 
 
-def show_context(text: str, title: str, start: int, end: int) -> Iterator[Span]:
-    """Where what a judge is shown with a quote stands, beside the sentences next to it.
-
-    Where something may turn the quote, these are the headings above it, a line after the next
-    sentence that may hold a verdict, and what the page says of all its text.
-    """
-    if not find_turn(text, title, start, end):
-        return
-    spans = split_sentences(text)
-    yield from _headings_above(text, [span for span in spans if span[1] <= start])
-    below = islice((span for span in spans if span[0] >= end), LINES_AFTER)
-    yield from (span for span in below if _is_line(text[slice(*span)]))
-    if (at := text.find(_find_notice(text, title) or "\0")) >= 0:
-        yield from (span for span in spans if span[0] == at)
-
-
-def _headings_above(text: str, above: Sequence[Span]) -> Iterator[Span]:
-    """The headings under which a sentence stands, the nearest first, each of a higher level."""
-    level = LEVELS
+def headings_above(text: str, at: int) -> Iterator[Span]:
+    """Where the headings above a sentence stand, the nearest first, each of a higher level."""
+    level, above = LEVELS, [span for span in split_sentences(text) if span[1] <= at]
     for start, end in reversed(above[-SEARCHED_ABOVE:]):
         line = text[start:end]
         is_alone = {text[end : end + 1], text[max(0, start - 1) : start]} <= {"", "\n"}
@@ -149,18 +133,6 @@ def _labels(text: str) -> tuple[str, ...]:
     lines = islice(text.splitlines(), 5000)
     labels = {one[0] for line in lines if (one := _LABEL.match(line))}
     return tuple(one for one in labels if not any(word[0].islower() for word in one.split()))
-
-
-def doubts(words: str, text: str) -> bool:
-    """Whether words of a page's text, around a quotation, doubt or deny what is quoted."""
-    return _has(words, "doubts", _languages(text))
-
-
-def tells_alone(words: str) -> bool:
-    """Whether words around a quotation name nobody who said it but the page."""
-    for tag in (tags := _languages(words)):
-        words = turn_pattern(tag, "tells").sub(" ", words)
-    return not content_words(words, tags[0])
 
 
 def _languages(text: str) -> tuple[str, ...]:

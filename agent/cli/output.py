@@ -54,8 +54,8 @@ def _find_notices(event: Event, *, is_watched: bool) -> Iterator[tuple[str, str]
         yield event.reason, f"Warning: {event.reason}"
     elif isinstance(event, Failed) and event.what == "llm":
         names = dict.fromkeys(attempt.provider for attempt in event.attempts)
-        down = f"Warning: {', '.join(names) or event.subject}: {event.message.rstrip('.')}."
-        yield down, f"{down} Used instead: {event.stand_in}." if event.stand_in else down
+        said = format_error(event.message, event.remedy)
+        yield event.outcome, f"Warning: {', '.join(names) or event.subject}: {said}"
     elif isinstance(event, Asked):
         failed = [a for a in event.attempts if a.provider != event.attempts[-1].provider]
         yield from ((a.provider, f"Warning: {a.provider}: {a.detail}") for a in failed)

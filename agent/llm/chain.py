@@ -27,6 +27,7 @@ MIN_REPLY_TOKENS = 200  # a model that may write less is not asked again
 MAX_RETRY_WAIT = 60.0  # seconds; a service that asks for a longer wait is not retried
 STREAM_TIMEOUT = 900.0  # seconds for a whole reply that keeps coming
 THINKING_ROOM = 8  # times the tokens of a reply, where a model thinks before it
+MAX_KEPT_REPLY = 4000  # characters of a reply that could not be parsed, kept in the journal
 MAX_CUTS = 3  # how often a prompt is shortened until it fits
 
 
@@ -142,7 +143,7 @@ class ModelChain:
                 answer, mended = parse_reply(generation, attempts.task)
             except ValueError as error:
                 correction = str(error)
-                attempts.record(model, "invalid", correction)
+                attempts.record(model, "invalid", correction, reply=generation.text)
             else:
                 attempts.record(model, "ok")
                 return attempts.build_reply(model, generation, answer, mended)
@@ -268,7 +269,9 @@ class _TaskAttempts(Generic[AnswerT]):
     def start_clock(self) -> None:
         self._started = time.monotonic()
 
-    def record(self, model: Model, outcome: Outcome, detail: str = "", remedy: str = "") -> None:
+    def record(
+        self, model: Model, outcome: Outcome, detail: str = "", remedy: str = "", reply: str = ""
+    ) -> None:
         attempt = Attempt(
             what="llm",
             provider=model_label(model),
@@ -276,6 +279,7 @@ class _TaskAttempts(Generic[AnswerT]):
             detail=detail,
             remedy=remedy,
             seconds=round(time.monotonic() - self._started, 3),
+            reply=reply[:MAX_KEPT_REPLY],
         )
         self.recorded.append(attempt)
 

@@ -48,6 +48,10 @@ OUTCOMES_BY_STATUS: dict[int, Outcome] = {
 #: Anthropic 400.
 OUTCOMES_BY_TEXT: tuple[tuple[re.Pattern[str], Outcome], ...] = (
     (re.compile(r"run out of searches|(not enough|insufficient|out of) credit", re.I), "no_credit"),
+    (
+        re.compile(r"insufficient_quota|exceeded your current quota", re.I),
+        "no_credit",
+    ),  # OpenAI 429
     (re.compile(r"credit balance is too low|reached your specified api usage", re.I), "no_credit"),
     (re.compile(r"invalid api.?key|api.?key (is )?(invalid|not valid)", re.I), "bad_key"),
     (re.compile(r"unauthori[sz]ed|subscription token is invalid", re.I), "bad_key"),
@@ -181,11 +185,13 @@ class Endpoint:
     def _error_from_response(
         self, status: int, headers: Mapping[str, str], data: bytes
     ) -> OutsideError:
-        message = find_error_message(_parse_json(data))
+        body = _parse_json(data)
+        message = find_error_message(body)
         outcomes = {**OUTCOMES_BY_STATUS, **self.outcomes}
         outcome = outcomes.get(status, "unavailable" if status >= 500 else "rejected")
         if 400 <= status < 500:
-            outcome = _outcome_from_text(message) or outcome
+            code = get_path(body, "error", "code")
+            outcome = _outcome_from_text(f"{message} {code}") or outcome
         if outcome == "bad_key" and not self.key_name:
             outcome = "blocked"
         redirect = f", {describe_redirect(headers.get('Location'))}" if status < 400 else ""

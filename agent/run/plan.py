@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from typing import NamedTuple
 
-from agent.answer import list_failures
+from agent.answer.failures import list_failures
 from agent.errors import AgentError
 from agent.run.begin import research
 from agent.run.estimate import Estimate, estimate

@@ -198,7 +198,7 @@ class LookedUp(Frozen):
 
 
 class Failed(Frozen):
-    """A call failed and the run went on. `stand_in` names what was used instead."""
+    """A call failed and the run went on. `stand_in`: what was used for a page."""
 
     type: Literal["failed"] = "failed"
     what: Literal["llm", "search", "page"]

@@ -240,6 +240,22 @@ class Research:
         return drafting[-1].confidence if drafting else None
 
     @property
+    def model_failures(self) -> list[Failed]:
+        """The tasks that no model answered, oldest first."""
+        return [event for event in self.events_of(Failed) if event.what == "llm"]
+
+    @property
+    def is_answered_without_model(self) -> bool:
+        """Whether a model failed, and rules drafted what is answered in its place.
+
+        That is what was drafted last; of a report, all of its sections.
+        """
+        names = DRAFTING - {"summary"}
+        drafting = [event for event in self.events_of(Asked) if event.task in names]
+        last = [event for event in drafting if event.task == "section"] or drafting[-1:]
+        return bool(self.model_failures) and all(event.is_by_rules for event in last)
+
+    @property
     def answer(self) -> Composed | None:
         """The latest answer: None at first, then as written, then as checked."""
         answers = self.events_of(Composed)

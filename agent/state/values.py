@@ -9,6 +9,7 @@ from operator import not_
 from typing import Any, Literal, TypedDict, Unpack
 
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic.json_schema import SkipJsonSchema
 
 from agent.state.json_data import Json, get_path
 from agent.state.places import Place
@@ -84,6 +85,8 @@ class Attempt(Frozen):
     detail: str = ""
     remedy: str = ""
     seconds: float = 0.0
+    #: That could not be parsed: in the journal and in events, never in an answer.
+    reply: SkipJsonSchema[str] = Field(default="", exclude_if=lambda text: not text)
 
 
 class ModelCost(Frozen):

@@ -6,12 +6,12 @@ fails, which is the extractive engine (`Outside.fallback`).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator
+from collections.abc import Generator
 from typing import Literal
 
 from agent.errors import NON_RETRYABLE, AgentError, Halt, ModelFailed, OutsideError
 from agent.outside import AnswerT, Ask, Reply, Task
-from agent.state import Asked, Event, Failed, Halted
+from agent.state import Asked, Event, Failed, Halted, Outcome
 
 #: What `ask` raises when a task gets no answer. The step then goes on without a model.
 NO_REPLY = (ModelFailed, Halt)
@@ -21,7 +21,7 @@ def ask_with_fallback(
     task: Task[AnswerT], ask: Ask, fallback: Ask
 ) -> Generator[Event, None, AnswerT]:
     """Ask a model, or the fallback where no model answers. Returns the answer."""
-    answer = yield from try_to_ask(task, ask, stand_in="extractive")
+    answer = yield from try_to_ask(task, ask)
     if answer is None:
         reply = fallback(task)
         yield reply_event(task, reply)
@@ -35,32 +35,29 @@ def begin(task: Task[AnswerT], ask: Ask) -> None:
         start(task)
 
 
-def ask_to_begin(
-    task: Task[AnswerT], ask: Ask, stand_in: str
-) -> Generator[Event, None, AnswerT | None]:
-    """As `try_to_ask`, for the first task of a run.
-
-    Raises ModelFailed if the key or the credit of the model fails, since the caller must then act.
-    """
-    return (yield from try_to_ask(task, ask, stand_in, raising=NON_RETRYABLE))
-
-
 def try_to_ask(
-    task: Task[AnswerT], ask: Ask, stand_in: str, raising: Collection[str] = ()
+    task: Task[AnswerT], ask: Ask, *, is_first: bool = False
 ) -> Generator[Event, None, AnswerT | None]:
-    """Ask a model. Returns the answer; None where no model answers, and `stand_in` is used.
+    """Ask a model. Returns the answer; None where no model answers.
 
-    Raises ModelFailed for the outcomes that are named in `raising`.
+    Raises ModelFailed if the task is the first of the run, and the key or the credit of each model
+    fails: the caller must then act.
     """
     try:
         reply = ask(task)
     except NO_REPLY as error:
-        if isinstance(error, ModelFailed) and error.outcome in raising:
+        if is_first and isinstance(error, ModelFailed) and _ends_of(error) <= NON_RETRYABLE:
             raise
-        yield failure_event(task, error, stand_in)
+        yield failure_event(task, error)
         return None
     yield reply_event(task, reply)
     return reply.answer
+
+
+def _ends_of(error: ModelFailed) -> set[Outcome]:
+    """The outcome of the last try at each model."""
+    ends = {attempt.provider: attempt.outcome for attempt in error.attempts}
+    return set(ends.values()) or {error.outcome}
 
 
 def reply_event(task: Task[AnswerT], reply: Reply[AnswerT]) -> Asked:
@@ -70,11 +67,11 @@ def reply_event(task: Task[AnswerT], reply: Reply[AnswerT]) -> Asked:
     )
 
 
-def failure_event(task: Task[AnswerT], error: AgentError, stand_in: str) -> Failed | Halted:
-    """The event of a task that no model answered; `stand_in` says what is used instead."""
+def failure_event(task: Task[AnswerT], error: AgentError) -> Failed | Halted:
+    """The event of a task that no model answered."""
     if not isinstance(error, ModelFailed):
         return Halted(reason=error.message)
-    return call_failure("llm", task.name, error, stand_in)
+    return call_failure("llm", task.name, error)
 
 
 def call_failure(

@@ -22,7 +22,7 @@ from agent.state import (
     index_hits,
 )
 from agent.state.sanitizing import sanitize_line
-from agent.steps.asking import ask_to_begin, call_failure, reply_event
+from agent.steps.asking import call_failure, reply_event, try_to_ask
 from agent.steps.generate_queries import (
     PLAN_RULE,
     QueryPlan,
@@ -109,7 +109,7 @@ class FollowParent:
             language=self.language,
             earlier=self.parent.earlier,
         )
-        plan = yield from ask_to_begin(task, self.ask, stand_in="extractive")
+        plan = yield from try_to_ask(task, self.ask, is_first=True)
         if plan and (question := sanitize_line(plan.question, MAX_TOPIC)):
             return plan.model_copy(update={"question": question})
         by_rules = self.fallback(task)

@@ -12,7 +12,7 @@ from pydantic import Field
 from agent.evidence import fold
 from agent.outside import Ask, Task, TaskKind
 from agent.state import Event, Frozen, Queried, Research, Slot
-from agent.steps.asking import ask_to_begin
+from agent.steps.asking import try_to_ask
 from agent.steps.prompt_rules import language_rule, render_topic
 
 MAX_QUERIES = 5
@@ -90,7 +90,7 @@ class GenerateQueries:
     def __call__(self, research: Research) -> Iterator[Event]:
         topic, slots = research.topic, research.slots
         task = MakeQueries(topic=topic, slots=slots, language=self.language)
-        plan = yield from ask_to_begin(task, self.ask, stand_in="the topic as the only query")
+        plan = yield from try_to_ask(task, self.ask, is_first=True)
         plan = plan or QueryPlan(queries=[])
         slots = slots or choose_slots(plan, topic)
         queries = choose_queries(plan, topic)

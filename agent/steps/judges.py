@@ -154,7 +154,7 @@ def no_judge_event(
     Where gathering was halted, the reason is told already, and a replay knows no other one.
     """
     if isinstance(error, ModelFailed):
-        return failure_event(task, error, stand_in="the rules")
+        return failure_event(task, error)
     reason = "" if research.is_halted else f": {error.message}"
     return Warned(message=f"Claims were judged by rules alone, without a model{reason}")
 

@@ -193,7 +193,7 @@ class Reflect:
         if self.max_words is None:
             return (yield from ask_with_fallback(check, self.ask, self.fallback))
         read = ReadSources(**shown, max_words=self.max_words)
-        reading = yield from try_to_ask(read, self.ask, stand_in="extractive")
+        reading = yield from try_to_ask(read, self.ask)
         return reading or (yield from ask_with_fallback(check, self.fallback, self.fallback))
 
 

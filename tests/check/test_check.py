@@ -62,7 +62,7 @@ def rule(claim: str, *texts: str) -> ClaimRuling:
          "84 million dollars is not on the page"),
         ("“No diesel ferry will cross a fjord again,” Solvik wrote.", "unsupported",
          "these words are not on the page"),
-        ("“All new tenders shall ask for zero emissions,” Minister Solvik wrote.", "supported", ""),
+        ("“All new tenders shall ask for zero emissions,” Minister Solvik wrote.", "unchecked", ""),
         ("“All new tenders shall ask for zero emissions,” wrote Henrik Lund.", "unchecked",
          "the page does not name Henrik Lund"),
         ("The yard that built Ellen closed in 1999 after a strike of its welders.", "unchecked",

@@ -11,12 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent.checking.bench import text_around_quotes
 from agent.checking.cited_claims import rule_claim
-from agent.checking.context import find_turn, show_context
+from agent.checking.context import find_turn
 from agent.checking.rules import QuotePlace, is_proved
 from agent.errors import ModelFailed
 from agent.outside import Reply, Task
-from agent.state import Claim, Hit, Page, PageRead, Research, Source, Verified, Warned
+from agent.state import Claim, Hit, Page, PageRead, Quote, Research, Source, Verified, Warned
 from agent.steps.judges import HINTS, JudgeClaims
 from agent.steps.verify import Verify
 from tests.support.services import parse_claims
@@ -118,20 +119,14 @@ def test_one_plain_page_proves_what_another_one_denies() -> None:
 @pytest.mark.parametrize(
     ("page", "claim", "verdict"),
     [
-        ("“{}” Minister Ann Solvik wrote.", "“{}” Minister Ann Solvik wrote.", "supported"),
-        ("“{}” Minister Ann Solvik wrote on Monday.", "Ann Solvik wrote: “{}”", "supported"),
-        ("Ann Solvik denied that “{}”", "“{}” Ann Solvik wrote.", "unchecked"),
-        ("Ann Solvik never wrote “{}”", "Ann Solvik wrote “{}”", "unchecked"),
+        ("“{}” Ann Solvik wrote.", "“{}” Ann Solvik wrote.", "supported"),
         ("Ann Solvik never wrote “{}”", "Ann Solvik never wrote “{}”", "supported"),
-        ("“{}” Ann Solvik wrote. Bo Lund was there.", "“{}” Bo Lund wrote.", "unchecked"),
+        ("“{}” Ann Solvik wrote on Monday.", "Ann Solvik wrote: “{}”", "unchecked"),
+        ("Ann Solvik denied that “{}”", "“{}” Ann Solvik wrote.", "unchecked"),
         ("“{}” Ann Solvik wrote to Bo Lund.", "“{}” Bo Lund wrote.", "unchecked"),
-        ("“{}” Ann Solvik wrote.", "“{}” the article says.", "unchecked"),
-        ("It is old. {} It is long.", "“{}” the article says.", "supported"),
-        ("It is old. {} It is long.", "“{}” researchers say.", "unchecked"),
-        ("It is old. {} This is false.", "“{}” the article says.", "unchecked"),
     ],
 )
-def test_a_quotation_keeps_its_speaker(page: str, claim: str, verdict: str) -> None:
+def test_who_says_a_quotation_is_left_to_a_judge(page: str, claim: str, verdict: str) -> None:
     bare = BUILT.rstrip(".")
     text = page.format(BUILT if "“" not in page else f"{bare},")
     assert rule_claim(claim.format(f"{bare},"), pages("Bridges", text)).verdict == verdict
@@ -165,22 +160,20 @@ def test_an_answer_says_of_a_turned_sentence_that_it_is_not_confirmed() -> None:
     assert not any(isinstance(event, Warned) for event in events)
 
 
-def test_a_judge_is_shown_headings_neighbours_and_what_a_page_says_of_itself() -> None:
-    text = (
-        "This page has been withdrawn by the board.\nIt was long.\n# Bridges\nOf old.\n"
-        f"## Built when?\nSome were.\nOne is known. {BUILT} Others too.\nVerdict: open\nThe end."
-    )
+def test_a_judge_is_shown_headings_and_neighbours() -> None:
+    text = f"# Bridges\nOf old.\n## Built when?\nSome were.\nOne is known. {BUILT} Others too. End."
     start = text.index(BUILT)
-    shown = [text[a:b] for a, b in show_context(text, "", start, start + len(BUILT))]
-    assert shown[-1] == "This page has been withdrawn by the board."
-    assert "# Bridges" in shown and "Verdict: open" in shown and "The end." not in shown
+    quote = Quote(source=1, text=BUILT, start=start, end=start + len(BUILT), match="exact")
+    (page,) = (source.page for source in pages("", text))
+    shown = "\n".join(text_around_quotes(page, [quote]))
+    assert all(part in shown for part in ("# Bridges", "## Built when?", "One is known.", "Others"))
+    assert "Some were." not in shown and "End." not in shown
 
 
 @given(st.text(max_size=300), st.text(max_size=60), st.integers(0, 300), st.integers(0, 60))
 def test_any_page_is_read(text: str, title: str, start: int, length: int) -> None:
     turn = find_turn(text, title, start, start + length)
     assert not turn or turn in f"{title}\n{text}"
-    assert all(text[a:b].strip() for a, b in show_context(text, title, start, start + length))
 
 
 def test_a_judge_is_told_hints_only_where_there_are_some() -> None:

@@ -105,6 +105,7 @@ BROKEN = {
     "html": (Raw(200, "<html>"), "invalid"),
     "filtered": (Raw(200, json.dumps(openai_reply("", "content_filter"))), "blocked"),
     "no credit": (Raw(402, "{}"), "no_credit"),
+    "quota": (Raw(429, '{"error": {"code": "insufficient_quota", "message": "x"}}'), "no_credit"),
     "busy": (Raw(503, "{}"), "unavailable"),
     "cut": (Raw(0, ""), "unavailable"),
 }

@@ -11,15 +11,17 @@ import pytest
 
 from agent.answer import Answer, to_json
 from agent.answer.addresses import CorpusAddresses
+from agent.answer.event_format import format_event_line
 from agent.cli.diagnosis.services import service_checks
+from agent.llm.chain import MAX_KEPT_REPLY
 from agent.llm.schemas import sent_schema
 from agent.run import Run, research
-from agent.settings import Settings
-from agent.state import Draft, Hit, Page, PageRead, Queried, Reflected, Research
+from agent.settings import Settings, parse_settings
+from agent.state import Draft, Failed, Hit, Page, PageRead, Queried, Reflected, Research
 from agent.steps.reflect import Reading
 from tests.support.services import HANGS, ModelRequest, Raw, Reply, Services, source_ids
 from tests.support.thinker import FINAL, Fact, Thinker, support_all
-from tests.support.worlds import run_to_end, two_rounds
+from tests.support.worlds import read_journal_calls, run_to_end, two_rounds
 
 MESSI = "Messi scored twice in the final. He was born in Rosario."
 TOPIC = "Who won the 2022 FIFA World Cup?"
@@ -223,8 +225,8 @@ def test_order_does_not_depend_on_who_answers_first(world: Services, settings: S
         world.model_requests.clear()
         run, answer = ended(settings)
         assert answer.run and answer.run.journal
-        calls = [json.loads(line) for line in Path(answer.run.journal).read_text().splitlines()]
-        keys = sorted(call["key"] for call in calls[1:])
+        calls = read_journal_calls(Path(answer.run.journal))
+        keys = sorted(call["key"] for call in calls)
         seen.append(([s.page.url for s in run.research.sources], list(world.model_requests), keys))
         assert [event.type for event in run.research.events].count("page_read") == 3
     assert all(one == seen[0] for one in seen)
@@ -377,27 +379,82 @@ def test_a_draft_is_old_once_a_page_comes_after_it() -> None:
     assert known.current_draft is None
 
 
-UNUSABLE: dict[str, Reply] = {
-    "prose": "I think that Argentina won.",
-    "truncated": '{"queries": ["a", ',
-    "empty": "",
-    "wrong schema": {"queries": "not a list", "slots": 3, "answer": 5, "citations": "x"},
-    "safety": Raw(200, json.dumps({"promptFeedback": {"blockReason": "SAFETY"}})),
-    "html": Raw(200, "<html>gateway</html>"),
-    "down": Raw(503, "down"),
-    "cut": Raw(0, ""),
+#: Replies that no task can use, each with what the first warning has of it.
+UNUSABLE: dict[str, tuple[Reply, str]] = {
+    "prose": ("I think that Argentina won.", "no JSON object"),
+    "truncated": ('{"queries": ["a", ', "not valid JSON"),
+    "empty": ("", "empty"),
+    "no fields": ({}, "does not fit the schema"),
+    "wrong schema": ({"queries": 3, "action": [], "sections": 2}, "does not fit the schema"),
+    "safety": (Raw(200, json.dumps({"promptFeedback": {"blockReason": "SAFETY"}})), "SAFETY"),
+    "html": (Raw(200, "<html>gateway</html>"), "gemini-3.8-flash"),
+    "down": (Raw(503, '{"error": {"code": 503, "message": "overloaded today"}}'), "overloaded"),
+    "busy": (Raw(429, '{"error": {"code": 429, "message": "slow down"}}'), "slow down"),
+    "gone": (Raw(404, '{"error": {"code": 404, "message": "no such model"}}'), "no such model"),
+    "cut": (Raw(0, ""), "gemini-3.8-flash"),
+    "hangs": (HANGS, "did not answer"),
 }
 
 
+@pytest.mark.parametrize("strategy", ["slots", "loop", "report"])
 @pytest.mark.parametrize("kind", UNUSABLE)
 def test_unusable_replies_still_end_in_an_answer(
-    kind: str, world: Services, settings: Settings
+    kind: str, strategy: str, world: Services, settings: Settings
 ) -> None:
-    world.think = lambda asked: UNUSABLE[kind]
-    _, answer = ended(settings, "Who won the cup in the final?")
-    assert answer.status in ("complete", "partial", "insufficient") and answer.degraded
-    assert any("extractive" in warning for warning in answer.warnings) or not world.page_requests
-    assert world.search_queries == ["Who won the cup in the final?"] or answer.usage.rounds == 2
+    """Partial at most, since the model that was chosen answered nothing; its words come first."""
+    reply, words = UNUSABLE[kind]
+    world.think = lambda asked: reply
+    changes = {"strategy": strategy, "llm_timeout": 0.2} if kind == "hangs" else {}
+    world.default_hits = ["final"]
+    changed = settings.model_copy(update={"strategy": strategy, **changes})
+    _, answer = ended(changed, "Who won the cup?")
+    assert answer.status == ("partial" if answer.citations else "insufficient") and answer.degraded
+    assert words in answer.warnings[0] and "No model replied to: " in answer.warnings[0]
+    assert not any("No model" in warning for warning in answer.warnings[1:])
+    assert "Who won the cup?" in world.search_queries
+
+
+@pytest.mark.parametrize("strategy", ["slots", "loop", "report"])
+def test_a_key_that_is_refused_later_leaves_the_answer_partial(
+    strategy: str, world: Services, settings: Settings
+) -> None:
+    honest, refused = world.think, Raw(401, '{"error": {"code": 401, "message": "key revoked"}}')
+    query = {"query": "Who won the cup?", "priority": 1}
+    plan = {"sections": [{"heading": "The cup", "questions": []}]}
+    plan |= {"question_type": "factual", "prioritized_sub_queries": [query]}
+    choice = {"action": "search_web", "queries": ["Who won the cup?"]}
+    first = {"report": plan, "loop": choice}.get(strategy)
+    world.default_hits = ["final"]
+    world.think = lambda a: refused if world.model_requests[1:] else first or honest(a)
+    _, answer = ended(settings.model_copy(update={"strategy": strategy}), "Who won the cup?")
+    assert answer.status == "partial" and answer.degraded and answer.citations
+    assert "key revoked" in answer.warnings[0] and "GEMINI_API_KEY" in answer.warnings[0]
+
+
+@pytest.mark.parametrize("order", [("gemini", "openai:m"), ("openai:m", "gemini")])
+def test_the_order_of_failing_providers_does_not_matter(
+    order: tuple[str, ...], world: Services, tmp_path: Path
+) -> None:
+    """One of them is only busy, so the refused key of the other one does not end the run."""
+    base = {"OPENAI_BASE_URL": f"{world.base}/openai/v1", "OPENAI_API_KEY": "wrong"}
+    settings = parse_settings(world.environment(tmp_path, CACHE_TTL="0", **base), llm=order)
+    world.think = lambda asked: Raw(503, '{"error": {"code": 503, "message": "overloaded"}}')
+    world.default_hits = ["final"]
+    _, answer = ended(settings, "Who won the cup?")
+    assert answer.status == "partial" and answer.degraded
+    assert "overloaded" in answer.warnings[0] and "OPENAI_API_KEY" in answer.warnings[0]
+
+
+def test_a_reply_that_cannot_be_parsed_is_kept(world: Services, settings: Settings) -> None:
+    script(world, reflect="Argentina, of course. " * 1000)
+    run, answer = ended(settings)
+    assert answer.run and answer.run.journal
+    kept = [a.reply for e in run.research.events_of(Failed) for a in e.attempts if a.reply]
+    assert kept and all(0 < len(one) <= MAX_KEPT_REPLY for one in kept)
+    journal = [json.loads(line) for line in Path(answer.run.journal).read_text().splitlines()]
+    assert kept[0] in json.dumps(journal) and kept[0] not in to_json(answer)
+    lines = [format_event_line(event) for event in run.research.events_of(Failed)]
+    assert any("[REPLY] gemini:gemini-3.8-flash: Argentina, of course." in one for one in lines)
 
 
 def test_fenced_replies_are_read(world: Services, settings: Settings) -> None:

@@ -13,7 +13,7 @@ from agent.answer import Answer, to_json
 from agent.run import Run
 from agent.settings import Effort, Settings
 from agent.state import Asked as AskedEvent
-from agent.state import Decided, Failed, Started
+from agent.state import Decided, Started
 from tests.support.services import ModelRequest, Raw, Reply, Services, judge_by_names, source_ids
 from tests.support.worlds import (
     comparable_events,
@@ -298,10 +298,8 @@ def test_a_bare_answer_without_a_judge_stays_unchecked(world: Services, loop: Se
 @pytest.mark.parametrize("reply", ["I would rather dance.", "{}", ""])
 def test_an_unusable_reply_is_stood_in_for(reply: str, world: Services, loop: Settings) -> None:
     world.think = lambda asked: reply
-    run, given = ended(loop)
-    assert given.degraded and given.status in ("complete", "insufficient") and world.search_queries
-    failed = [event.stand_in for event in run.research.events_of(Failed) if event.what == "llm"]
-    assert set(failed) <= {"extractive"}
+    _, given = ended(loop)
+    assert given.degraded and given.status in ("partial", "insufficient") and world.search_queries
 
 
 def test_a_refused_key_is_an_error(world: Services, loop: Settings) -> None:

@@ -84,7 +84,7 @@ def test_a_stage_without_a_model_is_named(world: Services, settings: Settings) -
     script_replies(world, *["prose"] * 4, task="summary")  # two of each model
     _, answer = run_checked_report(TOPIC, settings)
     assert answer.status == "complete" and answer.degraded
-    assert answer.warnings[0].startswith("No model was used for: summary.")
+    assert answer.warnings[0].endswith("No model replied to: summary.")
 
 
 def test_row_search_failure(world: Services, settings: Settings) -> None:

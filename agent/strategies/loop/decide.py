@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from agent.errors import NON_RETRYABLE
 from agent.evidence import fold
 from agent.evidence.bare_answers import BARE, Grounded, ground_answer
 from agent.outside import Ask, Task
@@ -111,8 +110,8 @@ class Decide:
 
     def __call__(self, research: Research) -> Iterator[Event]:
         task = self._build_task(research)
-        raising = () if research.events_of(Decided) else NON_RETRYABLE
-        decision = yield from try_to_ask(task, self.ask, "extractive", raising)
+        is_first = not research.events_of(Decided)
+        decision = yield from try_to_ask(task, self.ask, is_first=is_first)
         if decision is None and not research.is_halted:
             reply = self.fallback(task)
             yield reply_event(task, reply)
@@ -126,7 +125,7 @@ class Decide:
         A correction without quotes, or no usable reply, leaves the first answer as it is.
         """
         task = self._build_task(research, research.answer.text if research.answer else "")
-        decision = yield from try_to_ask(task, self.ask, "the answer as it was")
+        decision = yield from try_to_ask(task, self.ask)
         if decision is None:
             return
         has_step_left = _step_count(research) < self.settings.max_steps

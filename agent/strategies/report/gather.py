@@ -128,7 +128,7 @@ class Gather:
             try:
                 reply = self.ask(task)
             except ModelFailed as error:
-                yield failure_event(task, error, stand_in="what was found without it")
+                yield failure_event(task, error)
                 return False
             yield reply_event(task, reply)
             if not reply.answer.calls:

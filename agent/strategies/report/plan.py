@@ -29,7 +29,7 @@ from agent.state.plans import (
     MAX_THINGS,
 )
 from agent.state.sanitizing import sanitize_line
-from agent.steps.asking import ask_to_begin
+from agent.steps.asking import try_to_ask
 from agent.steps.generate_queries import SINCE, deduplicate_queries, limit_queries
 from agent.steps.prompt_rules import escape, language_rule, render_topic
 
@@ -147,7 +147,7 @@ class PlanReport:
             reader=settings.reader,
             clarified=self.clarified,
         )
-        plan = yield from ask_to_begin(task, self.ask, stand_in="the topic as the only query")
+        plan = yield from try_to_ask(task, self.ask, is_first=True)
         yield self._build(plan, research.topic) if plan else self.plan_by_topic(research.topic)
 
     def plan_by_topic(self, topic: str) -> Planned:

@@ -1,0 +1,59 @@
+"""What failed in a run and what was used instead, as warnings of the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from agent.errors import format_error
+from agent.state import Asked, Failed, Halted, Research
+
+
+def list_failures(research: Research) -> list[str]:
+    """What failed in a run, each once, models first; and why gathering ended early."""
+    others = (event for event in research.events_of(Failed) if event.what != "llm")
+    failed = (
+        f"{one.subject}: "
+        + format_error(one.message, one.stand_in and f"Used instead: {one.stand_in}.")
+        for one in others
+    )
+    halts = (event.reason for event in research.events_of(Halted))
+    return list(dict.fromkeys((*_describe_model_failures(research), *failed, *halts)))
+
+
+def describe_fallbacks(research: Research) -> Iterator[str]:
+    """Which model answered for another one; which tasks rules did though no model failed."""
+    events = research.events_of(Asked)
+    if {(event.task, event.model) for event in events} == {("verify", "extractive")}:  # of a check
+        yield "No model judged: what rules cannot decide is unchecked."
+        return
+    for names, model in dict.fromkeys((failed_models(e), e.model) for e in events):
+        if names:
+            yield f"{', '.join(names)} failed; {model} answered instead."
+    tasks = dict.fromkeys(event.task for event in events if event.is_by_rules)
+    if tasks and not research.model_failures:
+        yield f"No model was used for: {', '.join(tasks)}. What stands in is quoted from sources."
+
+
+def failed_models(event: Asked) -> tuple[str, ...]:
+    """The models that failed at a task before another one answered."""
+    tried = [attempt.provider for attempt in event.attempts if attempt.what == "llm"]
+    return tuple(dict.fromkeys(name for name in tried if name != tried[-1]))
+
+
+def _describe_model_failures(research: Research) -> Iterator[str]:
+    """What the models' services said, what to do, and which tasks got no reply; each kind once."""
+    if failed := research.model_failures:
+        kinds = dict.fromkeys(event.outcome for event in failed)
+        causes = (next(event for event in failed if event.outcome == kind) for kind in kinds)
+        tasks = ", ".join(dict.fromkeys(event.subject for event in failed))
+        yield f"{' '.join(map(_describe_cause, causes))} No model replied to: {tasks}."
+
+
+def _describe_cause(event: Failed) -> str:
+    """What each service said last, with the remedy; models that failed alike stand together."""
+    names: dict[str, list[str]] = {}
+    for one in {attempt.provider: attempt for attempt in event.attempts}.values():
+        text = format_error(one.detail or event.message, one.remedy or event.remedy)
+        names.setdefault(text, []).append(one.provider)
+    causes = [f"{', '.join(models)}: {text}" for text, models in names.items()]
+    return " ".join(causes) or format_error(event.message, event.remedy)
