@@ -1,8 +1,7 @@
-"""What comes out of real documents, beside markitdown and Kreuzberg.
+"""What comes out of real documents.
 
 The files of docling's tests with their Markdown, and the PDF of `pdf`: lay the tests' `tests/data`
-into the data folder as `docling`. The peers run in an environment of their own, whose Python
-`PEERS` names; without it their rows are missing. *words*: of the Markdown that come out; *in
+into the data folder as `docling`. *words*: of the Markdown that come out; *in
 order*: of its runs of four words; *cells*: of its tables that stand on a line with the name of
 their row and that of their column (a Markdown table names them in its head); *silent*: files that
 lack more than a twentieth of the different words of four letters, and the reader tells of no loss.

@@ -19,7 +19,7 @@ from agent.documents.formats.jats import is_jats
 
 _OPEN = "application/vnd.oasis.opendocument."
 #: What installs a package that an extra has.
-EXTRAS = {"kreuzberg": "pip install 'llm-research-agent[documents]'"}
+EXTRAS = {"xberg": "pip install 'llm-research-agent[documents]'"}
 
 
 class Format(NamedTuple):
@@ -86,7 +86,7 @@ JATS; mark; lxml; formats.jats:read_jats; nxml;
 XML and feeds;;; files:read_xml; xml rss atom;
 source code; text;; formats.structured:read_code; CODE; \
   text/x-python text/javascript application/javascript application/yaml
-Office 97 (DOC, XLS, PPT), Outlook; mark; kreuzberg; formats.legacy:read_legacy; \
+Office 97 (DOC, XLS, PPT), Outlook; mark; xberg; formats.legacy:read_legacy; \
   doc dot xls xlt ppt pps msg;
 picture (PNG, JPEG, TIFF); mark;; pdf.ocr:read_picture; png jpg jpeg tif tiff;
 """

@@ -34,7 +34,10 @@ IDLE_SECONDS = 60  # without a request, after which it ends
 CHECK_SECONDS = 1.0  # between two settings of a limit: one costs as much as a small file
 SLOW_SECONDS = 0.05  # a page that takes less cannot use much memory
 #: Audit events of what reading never does; Python raises them before it acts.
-FORBIDDEN_EVENTS = ("socket.", "subprocess.", "os.system", "os.exec", "os.fork", "os.posix_spawn")
+FORBIDDEN_EVENTS = (
+    *("socket.connect", "socket.bind", "socket.send", "socket.get", "subprocess."),
+    *("os.system", "os.exec", "os.fork", "os.posix_spawn"),
+)
 
 
 def main(paths: list[str], is_warm: bool) -> None:
@@ -93,8 +96,8 @@ def limit_resources() -> None:
     """Make the system end this process at its limits, where it has such and none is lower."""
     sys.dont_write_bytecode = True
     limits = {"RLIMIT_AS": MAX_MEMORY, "RLIMIT_CORE": 0, "RLIMIT_FSIZE": 0, "RLIMIT_NPROC": 0}
-    # Kreuzberg has threads: it may lift the limit for itself, and nothing else may
-    may_lift = {"RLIMIT_NPROC"} if find_spec("kreuzberg") else set()
+    # Xberg has threads: it may lift the limit for itself, and nothing else may
+    may_lift = {"RLIMIT_NPROC"} if find_spec("xberg") else set()
     for name, most in limits.items() if resource else ():
         with suppress(AttributeError, ValueError, OSError):  # macOS limits no address space
             kind = getattr(resource, name)
@@ -137,3 +140,4 @@ def refuse_event(event: str, _: Any) -> None:
 
 if __name__ == "__main__":
     main(json.loads(sys.argv[1]), sys.argv[2:] == ["warm"])
+    os._exit(0)  # threads of Xberg may end the interpreter's own end with an abort

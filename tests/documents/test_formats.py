@@ -519,7 +519,7 @@ def test_a_citation_says_where_in_a_document_its_quote_stands(tmp_path: Path) ->
     cited = next(one for one in answer.citations if "seven quays" in one.quote)
     assert cited.place == "chapter 1, Introduction"
     (old,) = (warning for warning in answer.warnings if "old.doc" in warning)
-    remedy = "save it as .docx" if find_spec("kreuzberg") else "[documents]"
+    remedy = "save it as .docx" if find_spec("xberg") else "[documents]"
     assert remedy in old
     assert any("clip.mp4" in warning for warning in answer.warnings)
     assert cited.place in to_html(answer) and cited.place in to_markdown(answer)

@@ -211,3 +211,24 @@ def test_an_encoding_that_makes_no_text_is_none(name: str) -> None:
     page = f"<html><head><meta charset={name}></head><body><p>Käse und Brot</p></body>"
     found = BodyReader().read(Body(page.encode("cp1252"), f"text/html; charset={name}"))
     assert "und Brot" in found.text
+
+
+def test_a_worker_may_make_an_event_loop_and_no_connection() -> None:
+    code = """
+import asyncio, socket, sys
+from agent.documents.worker import refuse_event
+sys.addaudithook(refuse_event)
+asyncio.new_event_loop().run_until_complete(asyncio.sleep(0))
+for act in (
+    lambda: socket.getaddrinfo("localhost", 9),
+    lambda: socket.socket().connect(("127.0.0.1", 9)),
+    lambda: socket.socket().bind(("127.0.0.1", 0)),
+    lambda: socket.socket(type=socket.SOCK_DGRAM).sendto(b"x", ("127.0.0.1", 9)),
+):
+    try:
+        act()
+    except PermissionError:
+        print("refused")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["refused"] * 4

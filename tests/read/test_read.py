@@ -319,19 +319,19 @@ def test_files_in_files_are_bounded(tmp_path: Path, capsys: pytest.CaptureFixtur
 def test_old_office_files_are_read_by_an_extra(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pytest.importorskip("kreuzberg")
+    pytest.importorskip("xberg")
     file = tmp_path / "old.doc"
     file.write_bytes((DOCUMENTS / "libreoffice.doc").read_bytes())
     found = read(capsys, file)
     assert "The harbour of Norrvik was opened in 1911." in found["text"]
     assert "Berth | 310.50 | SEK" in found["text"]
-    lacking = Format("old files", "", (".old",), (), "x:y", ("kreuzberg", "no_such_package"))
+    lacking = Format("old files", "", (".old",), (), "x:y", ("xberg", "no_such_package"))
     with pytest.raises(UnreadablePage, match=r"^no_such_package is not installed, which reads old"):
         lacking.read(Body(b""))
 
 
 def test_an_old_presentation_with_a_password_says_so() -> None:
-    pytest.importorskip("kreuzberg")
+    pytest.importorskip("xberg")
     names = (name.encode("utf-16-le") for name in ("PowerPoint Document", "EncryptedSummary"))
     with pytest.raises(UnreadablePage, match="it is encrypted"):
         read_body(

@@ -1,15 +1,14 @@
-"""Office 97 to 2003 and Outlook (DOC, XLS, PPT, MSG), by Kreuzberg: the extra `documents`.
-
-Kreuzberg is native code with threads of its own. It runs in the worker, which lets it start them.
-"""
+"""Office 97 to 2003 and Outlook (DOC, XLS, PPT, MSG), by Xberg: the extra `documents`."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from agent.documents.body_text import Body, BodyText, PlacedText, UnreadablePage
+from agent.documents.formats.library import extract
 from agent.documents.formats.table import Sheet, add_sheets
 from agent.documents.own_date import read_day
 
@@ -23,7 +22,7 @@ _KINDS = (
     ("__properties_version1.0", "msg", "application/vnd.ms-outlook"),
 )
 REMEDY = "save it as .docx, .xlsx or .pptx, without a password"  # of what is not read
-#: What Kreuzberg leaves out, by the bytes with which each begins: `FtCmo` of [MS-XLS], containers
+#: What Xberg leaves out, by the bytes with which each begins: `FtCmo` of [MS-XLS], containers
 #: of [MS-PPT] (`Comment10`, `ExOleEmbed`), storages of objects in a sheet, `ObjInfo` of [MS-DOC].
 _LEFT_OUT = {
     "comments": (rb"\x5d\0..\x15\0\x12\0\x19\0", rb"\x0f\0\xe0\x2e"),
@@ -48,29 +47,34 @@ def read_legacy(source: Body) -> BodyText:
     """The text, a line a paragraph, or the rows of each sheet. Raises UnreadablePage."""
     if not (kind := _find_kind(source)):
         raise UnreadablePage(f"it is encrypted, or of no kind that is known: {REMEDY}", "invalid")
-    import kreuzberg
-
-    config = kreuzberg.ExtractionConfig(use_cache=False)
-    try:
-        with _threads():
-            found = kreuzberg.extract_bytes_sync(source.data, kind, config=config)
-    except kreuzberg.KreuzbergError as error:
-        told = str(error).partition("\n")[0][:200]
-        raise UnreadablePage(f"it cannot be read ({told}): {REMEDY}", "invalid") from None
+    found = extract(source.data, kind)
     known = found.metadata
-    text = PlacedText(source, str(known.get("title") or known.get("subject") or ""))
-    text.date = read_day(*(str(known.get(one, "")) for one in ("modified_at", "created_at")))
-    if names := known.get("sheet_names"):
-        tables = zip(names, found.tables, strict=False)
-        add_sheets(text, (Sheet(str(name), enumerate(table.cells, 1)) for name, table in tables))
+    text = PlacedText(source, known.title or known.subject or "")
+    text.date = read_day(known.modified_at, known.created_at)
+    form = json.loads(str(known.format)) if known.format else {}
+    if names := form.get("sheet_names"):
+        tables = {table.page_number: enumerate(table.cells, 1) for table in found.tables}
+        add_sheets(text, (Sheet(name, tables.get(n, ())) for n, name in enumerate(names, 1)))
     else:  # cells end with a tab, rows with two
         text.add(found.content.replace("\t\t", "\n").replace("\t", " | "))
+    for note in json.loads(str(known.additional.get("speaker_notes", "[]"))):
+        text.add(note, "notes")
     if "outlook" not in kind:  # in a message these are marks of its attachments
         for what, count in find_left_out(source.data):
             text.lose(what, count, REMEDY)
-    for name in known.get("attachments") or ():
-        text.lose(f"attachment {name}", 1, "save it as a file of its own")
+    _add_warnings(text, found, form.get("attachments", ()))
     return text.finish()
+
+
+def _add_warnings(text: PlacedText, found: Any, attached: Sequence[str]) -> None:
+    """Tell what the library did not read: of attachments those that it does not give either."""
+    warned = [warning.message.partition("\n")[0][:200] for warning in found.processing_warnings]
+    for message in warned:
+        text.lose("parts", 1, message)
+    read = {child.path for child in found.children or ()}
+    for name in attached:
+        if name not in read and not any(name in message for message in warned):
+            text.lose(f"attachment {name}", 1, "save it as a file of its own")
 
 
 def find_left_out(data: bytes) -> Iterator[tuple[str, int]]:
@@ -94,19 +98,3 @@ def _find_kind(source: Body) -> str:
     held.sort(key=lambda one: source.suffix[1:] not in one[1].split())
     marks = (name.encode("utf-16-le") for name in ("EncryptedPackage", "EncryptedSummary"))
     return held[0][2] if held and not any(mark in source.data for mark in marks) else ""
-
-
-@contextmanager
-def _threads() -> Iterator[None]:
-    """Let a worker start threads meanwhile: it may lift this limit (`worker.py`)."""
-    with suppress(ImportError):  # Windows has no limits
-        import resource
-
-        kind = resource.RLIMIT_NPROC
-        soft, hard = resource.getrlimit(kind)
-        resource.setrlimit(kind, (hard, hard))
-    try:
-        yield
-    finally:
-        with suppress(ImportError):
-            resource.setrlimit(kind, (soft, hard))

@@ -1,0 +1,82 @@
+"""Xberg, the library of the extra `documents`: what it finds in a document.
+
+It is native code with threads and an event loop of its own. It runs in the worker, which lets it
+start threads; it gets bytes alone, without OCR, and neither reads files nor connects.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from typing import Any
+
+from agent.documents.body_text import UnreadablePage
+from agent.documents.formats.archive import MAX_PART
+
+MAX_CELLS = 5_000_000  # of a table
+
+
+def extract(data: bytes, media_type: str) -> Any:
+    """The `ExtractedDocument` of a file. Raises UnreadablePage."""
+    import xberg
+
+    kind = xberg.ExtractInputKind.BYTES
+    given = xberg.ExtractInput(kind=kind, bytes=data, mime_type=media_type)
+    try:
+        with _threads():
+            found = _loop().run_until_complete(_extract(given))
+    except (RuntimeError, ValueError) as error:
+        raise UnreadablePage(f"it cannot be read ({_shorten(error)})", "invalid") from None
+    if not found.results:
+        fault = _shorten(found.errors[0].message) if found.errors else "nothing was found"
+        raise UnreadablePage(f"it cannot be read ({fault})", "invalid")
+    return found.results[0]
+
+
+def _shorten(message: object) -> str:
+    return str(message).partition("\n")[0][:200]
+
+
+async def _extract(given: Any) -> Any:
+    import xberg
+
+    return await xberg.extract(given, _config())
+
+
+@cache
+def _loop() -> asyncio.AbstractEventLoop:
+    return asyncio.new_event_loop()
+
+
+@cache
+def _config() -> Any:
+    import xberg
+
+    return xberg.ExtractionConfig(
+        use_cache=False,
+        disable_ocr=True,
+        enable_quality_processing=False,
+        output_format="plain",
+        security_limits=xberg.SecurityLimits(
+            max_table_cells=MAX_CELLS, max_content_size=MAX_PART, max_archive_size=MAX_PART
+        ),
+        concurrency=xberg.ConcurrencyConfig(max_threads=1),
+    )
+
+
+@contextmanager
+def _threads() -> Iterator[None]:
+    """Let a worker start threads meanwhile: it may lift this limit (`worker.py`)."""
+    with suppress(ImportError):  # Windows has no limits
+        import resource
+
+        kind = resource.RLIMIT_NPROC
+        soft, hard = resource.getrlimit(kind)
+        resource.setrlimit(kind, (hard, hard))
+    try:
+        yield
+    finally:
+        with suppress(ImportError):
+            resource.setrlimit(kind, (soft, hard))
