@@ -22,15 +22,7 @@ from tests.support.office_files import RELATION, RELATIONS, packed, pdf, sheet, 
 from tests.support.page_server import PageServer, html, reply
 
 DOCUMENTS = Path(__file__).parents[1] / "documents/files"
-C = 'xmlns:c="c" xmlns:a="a"'
-CHART = (
-    f"<c:chartSpace {C}><c:title><a:t>Passengers</a:t></c:title>"
-    "<c:ser><c:tx><c:v>Holm</c:v></c:tx>"
-    '<c:cat><c:pt idx="0"><c:v>2023</c:v></c:pt><c:pt idx="1"><c:v>2024</c:v></c:pt></c:cat>'
-    '<c:val><c:pt idx="0"><c:v>41000</c:v></c:pt><c:pt idx="1"><c:v>48210</c:v></c:pt></c:val>'
-    "</c:ser><c:ser><c:tx><c:v>Vik</c:v></c:tx>"
-    '<c:val><c:pt idx="1"><c:v>7300</c:v></c:pt></c:val></c:ser></c:chartSpace>'
-)
+CHART = '<c:chartSpace xmlns:c="c"><c:ser/></c:chartSpace>'
 COMMENTS = (
     '<comments xmlns="x"><commentList><comment ref="B2"><text><r><t>Counted by </t></r>'
     "<r><t>hand.</t></r></text></comment></commentList></comments>"
@@ -87,7 +79,7 @@ def place_of(found: Any, words: str) -> str:
     return place["name"] + ("" if place["number"] is None else f" {place['number'] + lines}")
 
 
-def test_charts_and_comments_are_read_and_the_rest_is_told(
+def test_comments_are_read_and_charts_and_the_rest_are_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = '<row r="1"><c r="A1"><v>7</v></c></row>'
@@ -97,11 +89,10 @@ def test_charts_and_comments_are_read_and_the_rest_is_told(
     file = tmp_path / "ferries.xlsx"
     file.write_bytes(with_parts(sheet(rows), **parts, **others, **{"xl__embeddings__b.bin": "?"}))
     found = read(capsys, file)
-    assert place_of(found, "2024 | Holm: 48210 | Vik: 7300") == "chart 1, row 3"
     assert place_of(found, "Counted by hand.") == "comment on B2"
     lost = {one["what"]: one["count"] for one in found["not_read"]}
     assert place_of(found, "The lease ends in May.") == "embedded a.docx"
-    assert lost == {"pictures": 1, ".bin files": 1}
+    assert lost == {"charts": 1, "pictures": 1, ".bin files": 1}
 
 
 @pytest.mark.parametrize("lost", [b"", b"/AcroForm<</Fields[5 0 R 6 0 R 7 0 R]>>"])
@@ -307,13 +298,6 @@ def test_files_in_files_are_bounded(tmp_path: Path, capsys: pytest.CaptureFixtur
     found = read(capsys, file)
     assert found["text"].count("word") == 1000
     assert [one["count"] for one in found["not_read"]] == [9000]
-    points = "".join(f'<c:pt idx="{n}"><c:v>{n}</c:v></c:pt>' for n in range(20_000))
-    series = f'<c:ser><c:val><c:ptCount val="20000"/>{points}</c:val></c:ser>'
-    chart = f"<c:chartSpace {C}>{series}</c:chartSpace>"
-    file = tmp_path / "many.xlsx"
-    file.write_bytes(with_parts(sheet(""), **{"xl__charts__chart1.xml": chart}))
-    lost = read(capsys, file)["not_read"]
-    assert [(one["what"], one["count"]) for one in lost] == [("points of a chart", 10_000)]
 
 
 def test_old_office_files_are_read_by_an_extra(
@@ -324,7 +308,7 @@ def test_old_office_files_are_read_by_an_extra(
     file.write_bytes((DOCUMENTS / "libreoffice.doc").read_bytes())
     found = read(capsys, file)
     assert "The harbour of Norrvik was opened in 1911." in found["text"]
-    assert "Berth | 310.50 | SEK" in found["text"]
+    assert "Item: Berth | Price: 310.50 | Currency: SEK" in found["text"]
     lacking = Format("old files", "", (".old",), (), "x:y", ("xberg", "no_such_package"))
     with pytest.raises(UnreadablePage, match=r"^no_such_package is not installed, which reads old"):
         lacking.read(Body(b""))

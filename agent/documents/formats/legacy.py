@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from agent.documents.blocks import CELL
 from agent.documents.body_text import Body, BodyText, PlacedText, UnreadablePage
 from agent.documents.formats.library import extract
-from agent.documents.formats.table import Sheet, add_sheets
+from agent.documents.formats.table import Sheet, add_sheets, format_lines
 from agent.documents.own_date import read_day
 
 #: What the name of a stream in such a file says of the whole: [MS-CFB], 2.6. The first one counts,
@@ -55,15 +56,27 @@ def read_legacy(source: Body) -> BodyText:
     if names := form.get("sheet_names"):
         tables = {table.page_number: enumerate(table.cells, 1) for table in found.tables}
         add_sheets(text, (Sheet(name, tables.get(n, ())) for n, name in enumerate(names, 1)))
+    elif "powerpoint" in kind:
+        _add_slides(text, found)
     else:  # cells end with a tab, rows with two
-        text.add(found.content.replace("\t\t", "\n").replace("\t", " | "))
-    for note in json.loads(str(known.additional.get("speaker_notes", "[]"))):
-        text.add(note, "notes")
+        lines = found.content.replace("\t\t", "\n").replace("\t", CELL).split("\n")
+        text.add("\n".join(format_lines(lines)))
     if "outlook" not in kind:  # in a message these are marks of its attachments
         for what, count in find_left_out(source.data):
             text.lose(what, count, REMEDY)
     _add_warnings(text, found, form.get("attachments", ()))
     return text.finish()
+
+
+def _add_slides(text: PlacedText, found: Any) -> None:
+    place = ""
+    for node in found.document.nodes if found.document else ():
+        content = json.loads(str(node.content))
+        if content["node_type"] == "slide":
+            place = f"slide {content['number']}"
+        text.lose("tables", "grid" in content, REMEDY)
+        is_note = content["node_type"] == "footnote"
+        text.add(content.get("title") or content.get("text") or "", "notes of " * is_note + place)
 
 
 def _add_warnings(text: PlacedText, found: Any, attached: Sequence[str]) -> None:

@@ -59,6 +59,7 @@ def _config() -> Any:
         disable_ocr=True,
         enable_quality_processing=False,
         output_format="plain",
+        include_document_structure=True,
         security_limits=xberg.SecurityLimits(
             max_table_cells=MAX_CELLS, max_content_size=MAX_PART, max_archive_size=MAX_PART
         ),

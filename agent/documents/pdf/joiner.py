@@ -27,6 +27,7 @@ _DIVIDED = re.compile(rf"[\x02\xad{HYPHEN}]\n?|(?<=[^\W\d_])-\n(?=[^\W\d_])")
 _END = re.compile(r"[.!?:。！？：][\"”’»)\]]*$")
 _ITEM = re.compile(r"(?:[-–—•●▪◦‣*·]|\(?\d{1,2}[.)]|\(?[a-z][.)]|\[\d{1,3}\])\s")
 _NUMBER = re.compile(r"(?<=\S)[-+−–]?\d+")
+_LIGATURE = re.compile("[\u0622\u0623\u0625\u0627]\u0644")  # alef and lam
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufefc]")
 
 
@@ -41,8 +42,9 @@ def read_text(page: Any, *, is_report: bool = False) -> str:
         page.set_rotation(rotation)
         found = page.get_textpage()
     text = str(found.get_text_range())
-    if not is_report and len(text) == found.count_chars():  # PDFium counts units of UTF-16
-        text = _shift_digits(found, text)
+    if len(text) == found.count_chars():  # PDFium counts units of UTF-16
+        text = _mend_ligatures(found, text)
+        text = text if is_report else _shift_digits(found, text)
     return text.translate(_CORK)
 
 
@@ -54,6 +56,17 @@ def _find_rotation(page: Any) -> int:
     angles = (raw.FPDFText_GetCharAngle(page, n) / (math.pi / 2) for n in sampled)
     quarters = Counter(-round(angle) % 4 for angle in angles if angle >= 0)
     return 90 * max(quarters, key=lambda one: quarters[one], default=0)
+
+
+def _mend_ligatures(page: Any, text: str) -> str:
+    """Put the letters of an Arabic ligature in order: PDFium reverses its one glyph as two."""
+
+    def write(match: re.Match[str]) -> str:
+        boxes = [page.get_charbox(match.start() + n) for n in (0, 1)]
+        is_one = all(abs(a - b) < 0.01 for a, b in zip(*boxes, strict=True))
+        return match[0][::-1] if is_one else match[0]
+
+    return _LIGATURE.sub(write, text)
 
 
 def _shift_digits(page: Any, text: str) -> str:
