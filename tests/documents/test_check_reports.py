@@ -153,6 +153,8 @@ def test_one_report_says_the_same_in_every_form(form: str, body: bytes) -> None:
         ("It is a new ship [7].\n\n## Sources\n\n[1] nothing here\n", "It is a new ship.", [""]),
         (f"It is how\\_new 1 \\* 2 [\\[1\\]][1].\n\n[1]: <{ONE}#:~:text=It,is.>\n",
          "It is how_new 1 * 2.", [ONE]),
+        (f"## 2015\n\nIt is a new ship.\n\n[1]\n\n## Sources\n\n[1] {ONE}\n", "It is a new ship.",
+         [ONE]),
         ("The law of [2020] has no source at all.", "The law of [2020] has no source at all.", []),
     ],
 )  # fmt: skip

@@ -168,7 +168,7 @@ def _add_context(text: str, blocks: Sequence[ReportBlock]) -> Iterator[ReportBlo
 
     A block that only says a heading again is of a table of contents.
     """
-    headings = {_letters(text, one) for one in blocks if one.kind == "heading"}
+    headings = {_letters(text, one) for one in blocks if one.kind == "heading"} - {""}
     above = columns = ""
     for block in blocks:
         words = " ".join(_plain(text[block.start : block.end].strip("| ")).split())
