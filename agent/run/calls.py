@@ -58,7 +58,7 @@ def compose_calls(
     search: journal(budget(query guard(cache(fallback(rate limit(provider))))))
     read:   journal(budget(cache(page reader)))
 
-    The sources come with their cache, fallback and limits. Replies of models are not cached.
+    The sources come with their cache and fallback. Replies of models are not cached.
     """
     settings = spec.settings
     orders = order_models(settings, models)
@@ -125,7 +125,7 @@ def choose_thinking(task: Task[Any], settings: Settings) -> Thinking:
 
 def secrets_of(settings: Settings) -> list[str]:
     """The keys that the settings hold."""
-    values = (getattr(settings, name) for name in type(settings).model_fields)
+    values = (*vars(settings).values(), *settings.keys.values())
     held = [value.get_secret_value() for value in values if isinstance(value, SecretStr)]
     held += [key for _, key in settings.servers.values()]
     return held + [secret for one in find_mcp_servers(settings) for secret in one.secrets]

@@ -20,6 +20,7 @@ from agent.errors import SearchFailed
 from agent.outside import Excerpt
 from agent.outside.query_guard import MAX_RULE_LETTERS, MAX_TEXT_LETTERS, QueryGuard
 from agent.run import research
+from agent.run.calls import secrets_of
 from agent.settings import Settings, parse_settings
 from agent.state import Claim
 from agent.steps.synthesize import WriteAnswer
@@ -119,6 +120,12 @@ def make_guard(text: str = NOTES, topic: str = TOPIC) -> QueryGuard:
     evidence = (Excerpt(source=1, title="T", url="https://e.org/", passages=(text,)),)
     guard.watch(WriteAnswer(topic=topic, evidence=evidence))
     return guard
+
+
+def test_no_query_may_hold_a_key_of_a_search_service() -> None:
+    settings = parse_settings({"EXA_API_KEY": "exa-0123456789abcdef"})
+    with pytest.raises(SearchFailed):
+        QueryGuard(secrets_of(settings), TOPIC).check("who said exa-0123456789abcdef?")
 
 
 RULES = WriteAnswer(topic=TOPIC).system_prompt()
