@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic
 
 from agent.errors import NON_RETRYABLE, ModelFailed, Spent
+from agent.llm.forms import FormLadder
 from agent.llm.model import Generation, Model
 from agent.llm.replies import parse_reply
 from agent.outside import AnswerT, Reply, Task, TaskKind, run_with_timeout
@@ -28,7 +29,8 @@ MAX_RETRY_WAIT = 60.0  # seconds; a service that asks for a longer wait is not r
 STREAM_TIMEOUT = 900.0  # seconds for a whole reply that keeps coming
 THINKING_ROOM = 8  # times the tokens of a reply, where a model thinks before it
 MAX_KEPT_REPLY = 4000  # characters of a reply that could not be parsed, kept in the journal
-MAX_CUTS = 3  # how often a prompt is shortened until it fits
+MAX_CUTS = 2  # how often a prompt is shortened until it fits
+MAX_ASKED = 2  # how often a task is asked in one form
 
 
 class ModelChain:
@@ -128,10 +130,12 @@ class ModelChain:
         }
 
     def _ask(self, model: Model, attempts: _TaskAttempts[AnswerT]) -> Reply[AnswerT]:
-        """One model's valid answer. After an unusable reply it is asked once more, told why."""
+        """One model's valid answer. After an unusable reply it is asked again, told why."""
+        forms = getattr(model, "forms", None) or FormLadder("")
+        asked: list[str] = []
         correction = ""
-        for is_first in (True, False):
-            if not is_first and not self._may_ask_again(model, attempts):
+        while asked.count(forms.current) < MAX_ASKED:
+            if asked and not self._may_ask_again(model, attempts):
                 break
             generation = self._generate_fitting(model, attempts, correction)
             attempts.add_cost(model, generation)
@@ -143,9 +147,13 @@ class ModelChain:
                 answer, mended = parse_reply(generation, attempts.task)
             except ValueError as error:
                 correction = str(error)
+                asked.append(generation.form or forms.current)
+                forms.leave(generation.form)
                 attempts.record(model, "invalid", correction, reply=generation.text)
             else:
                 attempts.record(model, "ok")
+                if not mended:
+                    forms.keep(generation.form)
                 return attempts.build_reply(model, generation, answer, mended)
         raise ModelFailed(
             f"{model.name} gave no usable reply: {correction}",
@@ -159,21 +167,24 @@ class ModelChain:
         return (limit is None or limit >= MIN_REPLY_TOKENS) and self._may_retry()
 
     def _generate_fitting(
-        self, model: Model, attempts: _TaskAttempts[AnswerT], correction: str
+        self,
+        model: Model,
+        attempts: _TaskAttempts[AnswerT],
+        correction: str,
+        cuts: int = MAX_CUTS,
     ) -> Generation:
         """A generation; of a shortened task where the prompt does not fit the model's window."""
-        for _ in range(MAX_CUTS):
-            attempts.task = _fit_window(attempts.task, self._window.get(model_label(model)))
-            length = _prompt_length(attempts.task)
-            try:
-                return self._generate_with_retries(model, attempts, correction)
-            except ModelFailed as error:
-                if error.outcome != "too_long":
-                    raise
-                self._window[model_label(model)] = int(length * _fitting_share(error.message))
-                if _fit_window(attempts.task, self._window[model_label(model)]) == attempts.task:
-                    raise  # nothing can be left out
-        return self._generate_with_retries(model, attempts, correction)
+        attempts.task = _fit_window(attempts.task, self._window.get(model_label(model)))
+        length = _prompt_length(attempts.task)
+        try:
+            return self._generate_with_retries(model, attempts, correction)
+        except ModelFailed as error:
+            if error.outcome != "too_long" or not cuts:
+                raise
+            self._window[model_label(model)] = int(length * _fitting_share(error.message))
+            if _fit_window(attempts.task, self._window[model_label(model)]) == attempts.task:
+                raise  # nothing can be left out
+        return self._generate_fitting(model, attempts, correction, cuts - 1)
 
     def _generate_with_retries(
         self, model: Model, attempts: _TaskAttempts[AnswerT], correction: str

@@ -30,6 +30,7 @@ class Generation(Frozen):
     problem: str = ""
     is_blocked: bool = False
     is_cut_off: bool = False  # at the limit on its tokens
+    form: str = ""  # in which it was asked for, of the model's `forms`
     confidence: float | None = None  # of the answer in it, from 0 to 1; rules alone have one
 
     @field_validator("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
@@ -43,6 +44,7 @@ class Model(Protocol):
 
     A model may have `streams`, if true: it ends by itself where its service is silent, however long
     a reply takes. And `thinks`: it may think before it replies, so that a limit must leave room.
+    And `forms`, a FormLadder: what is told of its replies decides how it asks for the next ones.
     """
 
     provider: str

@@ -2,8 +2,7 @@
 
 Format: https://platform.openai.com/docs/api-reference/chat. Servers differ in what they accept:
 tools, a temperature, streams, and three ways to give a JSON schema (`SCHEMA_FORMS`). An option that
-the server refuses is left out, for the rest of the run. So is the native schema (`json_schema`)
-after a reply that does not validate.
+the server refuses by name is left out, for the rest of the run.
 
 Replies are streamed, so that a slow one is waited for and a silent server is not.
 """
@@ -11,6 +10,7 @@ Replies are streamed, so that a slow one is waited for and a silent server is no
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -19,9 +19,8 @@ from urllib.parse import urlsplit
 from agent.errors import ModelFailed
 from agent.evidence import estimate_tokens
 from agent.llm.conversation import append_transcript, request_correction, split_conversation
+from agent.llm.forms import FormLadder
 from agent.llm.model import (
-    CUT_OFF,
-    EMPTY,
     NO_CALL,
     Generation,
     describe_problem,
@@ -41,12 +40,12 @@ from agent.state.json_data import get_path
 #: The names of the limit on a reply's tokens. Most servers know the first alone, OpenAI's newest
 #: models the second.
 LIMIT_NAMES = ("max_tokens", "max_completion_tokens")
-#: What is wrong with a reply that says nothing of whether the server knows its schema.
-NOT_OF_SCHEMA = (CUT_OFF, EMPTY, NO_CALL)
 OPENAI_HOST = "api.openai.com"
 #: Where lists of models say the window, in tokens: vLLM, OpenRouter, LM Studio, llama.cpp.
 WINDOW_PATHS = (("max_model_len",), ("context_length",), ("max_context_length",), ("meta", "n_ctx"))
 SCHEMA_FORMS = ("json_schema", "json_object", "prompt")
+#: What a refusal calls the form of the reply.
+FORM_WORDS = re.compile(r"format|schema|json|grammar|structured", re.I)
 LONGEST_REPLY = 880.0  # seconds for a whole reply, a little less than the chain of models waits
 #: Seconds of silence that a server without a key may have at least: it is on a machine of one's
 #: own, and reads a prompt of 3,000 tokens for minutes where it has no graphics card.
@@ -77,7 +76,7 @@ class OpenAICompatible:
         self._key = key
         self._timeout = timeout
         self._price = price
-        self._schema_form = 0  # index into SCHEMA_FORMS
+        self.forms = FormLadder(*SCHEMA_FORMS)
         self._accepts_tools = True  # if not, tools are described in the prompt
         self._accepts_temperature = True
         self._accepts_stream = True
@@ -98,21 +97,21 @@ class OpenAICompatible:
 
     def generate(self, task: Task[Any], correction: str) -> Generation:
         """Answer a task. Raises ModelFailed with the outcome of this one try."""
-        if correction and correction not in NOT_OF_SCHEMA and self._schema_form == 0:
-            self._schema_form = 1  # the server may have ignored the schema: give it in the prompt
         while True:
+            form = self.forms.current  # other threads may change it meanwhile
             try:
-                return self._generate(task, correction)
+                return self._generate(task, correction, form)
             except ModelFailed as error:
                 if self._lower_reply_limit(task, error.message):
                     continue
-                if error.outcome != "rejected" or not self._drop_option(task, error.message):
+                if error.outcome != "rejected" or not self._drop_option(task, form, error.message):
                     raise
 
-    def _generate(self, task: Task[Any], correction: str) -> Generation:
+    def _generate(self, task: Task[Any], correction: str, form: str) -> Generation:
         if not (task.tools and self._accepts_tools):
-            body = self._build_json_body(task, correction)
-            return _to_generation(body, self._post_chat(body), extract_text)
+            body = self._build_json_body(task, correction, form)
+            generation = _to_generation(body, self._post_chat(body), extract_text)
+            return generation.model_copy(update={"form": form})
         body = self._build_tools_body(task, correction)
         generation = _to_generation(body, self._post_chat(body), extract_turn_json)
         if task.exchanges or not _speaks_of_tools(generation.text, task):
@@ -126,22 +125,21 @@ class OpenAICompatible:
         self._most_reply = limit or self._most_reply
         return limit is not None
 
-    def _drop_option(self, task: Task[Any], message: str) -> bool:
-        """Leave out an option that the refusal names, else the next one; False if none is left."""
-        if task.max_reply_tokens and LIMIT_NAMES[0] in message and self._limit_name in message:
+    def _drop_option(self, task: Task[Any], form: str, message: str) -> bool:
+        """Leave out an option that the refusal names; False if it names none that was sent."""
+        if task.max_reply_tokens and all(name in message for name in LIMIT_NAMES):
             self._limit_name = LIMIT_NAMES[1]
         elif self._takes_effort and task.thinking and "effort" in message:
             self._takes_effort = False
         elif self._accepts_stream and "stream" in message:
             self._accepts_stream = False
         elif task.tools and self._accepts_tools:
-            self._accepts_tools = False
-        elif task.temperature is not None and self._accepts_temperature:
+            self._accepts_tools = not re.search("tool|function", message, re.I)
+            return not self._accepts_tools
+        elif self._accepts_temperature and "temperature" in message:
             self._accepts_temperature = False
-        elif self._schema_form + 1 < len(SCHEMA_FORMS):
-            self._schema_form += 1
         else:
-            return False
+            return bool(FORM_WORDS.search(message)) and self.forms.refuse(form)
         return True
 
     def probe(self) -> str:
@@ -184,9 +182,8 @@ class OpenAICompatible:
         body = {"model": self.name, "messages": messages, "tools": declare_tools(task.tools)}
         return body | self._limits(task)
 
-    def _build_json_body(self, task: Task[Any], correction: str) -> dict[str, Any]:
+    def _build_json_body(self, task: Task[Any], correction: str, form: str) -> dict[str, Any]:
         """A request whose reply is JSON; tools and earlier exchanges are text in the prompt."""
-        form = SCHEMA_FORMS[self._schema_form]
         schema = sent_schema(task.answer_type)
         prompt = append_transcript(task.prompt(), task.exchanges)
         if task.tools:

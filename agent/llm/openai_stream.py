@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from agent.llm.openai_tools import join_parts
 from agent.outside.tools import MAX_CALLS
 from agent.state.json_data import InvalidJson, Json, get_objects, get_path, parse_json
 
@@ -59,8 +60,8 @@ def _parse_events(data: bytes) -> Iterator[Json]:
 
 def _add_texts(message: Json, delta: Json) -> None:
     """Add the texts of a piece to a message, whatever their names (`content`, `reasoning`, ...)."""
-    for name, text in delta.items():
-        if isinstance(text, str) and name != "role":
+    for name, value in delta.items():
+        if name != "role" and (text := join_parts(value)):
             message[name] = (message.get(name) or "") + text
 
 

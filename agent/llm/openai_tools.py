@@ -15,9 +15,18 @@ from typing import Any
 
 from agent.llm.conversation import call_fields, turn_json
 from agent.outside.tools import MAX_CALLS, Exchange, Tool
-from agent.state.json_data import get_objects, get_path
+from agent.state.json_data import InvalidJson, get_objects, get_path, parse_json
 
-_THOUGHTS = re.compile(r"<think>.*?(</think>|\Z)", re.S)
+_TAG = r"(?:\w+:)?(?:think(?:ing)?|thoughts?|reasoning)"
+#: What is thought, in whole; what ends it where nothing began it; what begins it without an end.
+#: In a reply of harmony, every channel but `analysis` begins where thoughts end.
+_THOUGHTS = re.compile(rf"<({_TAG})>.*?</\1>|\[THINK\].*?\[/THINK\]", re.S | re.I)
+_THOUGHTS_END = re.compile(rf"</{_TAG}>|\[/THINK\]|<\|channel\|>(?!analysis).*?<\|message\|>", re.I)
+_UNENDED = re.compile(
+    rf"(?:<{_TAG}>|\[THINK\]|<\|channel\|>|<\|(?:end|return|call)\|>).*", re.S | re.I
+)
+#: Where servers put thoughts, and some of them the reply.
+_THOUGHT_FIELDS = ("reasoning_content", "reasoning", "thinking")
 
 
 def declare_tools(tools: Iterable[Tool]) -> list[dict[str, Any]]:
@@ -61,11 +70,33 @@ def extract_turn_json(message: Any) -> str:
 
 
 def extract_text(message: Any) -> str:
-    """The text of a message, without the `<think>` blocks of a reasoning model."""
-    content = get_path(message, "content")
+    """The text of a message without thoughts; JSON alone is text among the thoughts, too."""
+    text = strip_thoughts(join_parts(get_path(message, "content")))
+    if text.strip():
+        return text
+    fields = (strip_thoughts(join_parts(get_path(message, name))) for name in _THOUGHT_FIELDS)
+    return next(filter(_is_json_object, fields), "")
+
+
+def join_parts(content: Any) -> str:
+    """A content as text: it may come as a list of parts, some of which have none."""
     if isinstance(content, list):
-        content = "".join(str(get_path(part, "text") or "") for part in content)
-    return _THOUGHTS.sub("", content) if isinstance(content, str) else ""
+        return "".join(str(get_path(part, "text") or "") for part in content)
+    return content if isinstance(content, str) else ""
+
+
+def strip_thoughts(text: str) -> str:
+    """A reply without what a model thought before it, in whatever tags; JSON stays as it is."""
+    if _is_json_object(text):
+        return text
+    return _UNENDED.sub("", _THOUGHTS_END.split(_THOUGHTS.sub("", text))[-1])
+
+
+def _is_json_object(text: str) -> bool:
+    try:
+        return isinstance(parse_json(text), dict)
+    except InvalidJson:
+        return False
 
 
 def _find_calls(text: str) -> list[dict[str, Any]]:

@@ -21,6 +21,9 @@ from agent.state.json_data import InvalidJson, map_texts, parse_first_json, pars
 
 MAX_REPLY_CHARS = 200_000  # a longer reply is no answer to any of our tasks
 _CODE_FENCE = re.compile(r"^\s*```[a-zA-Z]*\s*\n?|\n?\s*```\s*$")
+_FENCED_JSON = re.compile(r"```\w*\s*(\{.*?\})\s*```", re.S)
+#: How models that were trained with a browser cite: source, then lines of it.
+_BROWSER_CITATION = re.compile(r"【(\d+)†[^】]{0,100}】")
 
 
 def parse_reply(generation: Generation, task: Task[AnswerT]) -> tuple[AnswerT, tuple[str, ...]]:
@@ -50,20 +53,22 @@ def _schema_of(answer_type: type[BaseModel]) -> dict[str, Any]:
 
 
 def _clean(value: Any) -> Any:
-    """A reply's JSON without characters that command a terminal.
+    """A reply's JSON without characters that command a terminal, with `[1]` for `【1†...】`.
 
     `verbatim` of a turn stays as it is: it goes back to the model's service, which may have signed
     it, and nowhere else.
     """
-    clean = map_texts(value, strip_controls)
+    clean = map_texts(value, lambda text: _BROWSER_CITATION.sub(r"[\1]", strip_controls(text)))
     return {**clean, "verbatim": value["verbatim"]} if "verbatim" in value else clean
 
 
 def _parse_json(text: str) -> Any:
-    """The list that a text is, or the first JSON object in it."""
-    if text.lstrip().startswith("["):
+    """The list that a text is, the JSON object in its last fence, or the first one in it."""
+    if text.lstrip().startswith(("[", "{")):
         with suppress(InvalidJson):
             return parse_json(text)
+    elif fenced := _FENCED_JSON.findall(text):
+        text = fenced[-1]
     begin = text.find("{")
     if begin < 0:
         raise ValueError("the reply holds no JSON object")

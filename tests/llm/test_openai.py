@@ -16,6 +16,7 @@ from agent.llm.openai_tools import extract_turn_json
 from agent.run import research
 from agent.settings import Settings, parse_settings
 from agent.steps.generate_queries import MakeQueries
+from agent.steps.reflect import ReadSources
 from tests.steps.test_slots import TOPIC, ended
 from tests.support.services import OPENAI_KEY, Raw, Services, openai_reply
 
@@ -76,17 +77,97 @@ def test_a_refused_key_moves_on_to_another_provider(world: Services, openai: Set
     assert answer.status == "complete"
 
 
-PARTS = [{"type": "text", "text": '{"queries": ["a"]}'}]
-THOUGHTS = openai_reply('<think>{"queries": 1}</think>{"queries": ["a"]}')
-
-
-@pytest.mark.parametrize("said", [THOUGHTS, {"choices": [{"message": {"content": PARTS}}]}])
-def test_replies_that_are_read(said: dict[str, Any], services: Services) -> None:
-    services.think = lambda asked: Raw(200, json.dumps(said))
+def local_chain(services: Services) -> ModelChain:
     services.openai_needs_key = False
-    model = OpenAICompatible("m", f"{services.base}/openai/v1", "", 5, None)
-    reply = ModelChain([model], 5, ())(MakeQueries(topic="x"))
-    assert reply.answer.queries == ["a"] and len(services.model_requests) == 1
+    return ModelChain([OpenAICompatible("m", f"{services.base}/openai/v1", "", 5, None)], 5, ())
+
+
+TASK = MakeQueries(topic="x")
+JSON = '{"queries": ["a"]}'
+DRAFT = 'Maybe {"queries": ["wrong draft"]}? Hmm, no.'
+HARMONY = f"<|channel|>analysis<|message|>{DRAFT}<|end|><|start|>assistant"
+MESSAGES: dict[str, Any] = {
+    "parts": {"content": [{"type": "thinking", "thinking": []}, {"type": "text", "text": JSON}]},
+    "thoughts": {"content": f"<think>{DRAFT}</think>{JSON}"},
+    "other thoughts": {"content": f"<seed:think>{DRAFT}</seed:think>{JSON}"},
+    "brackets": {"content": f"[THINK]{DRAFT}[/THINK]{JSON}"},
+    "thoughts that nothing began": {"content": f"{DRAFT}\n</think>\n\n{JSON}"},
+    "thoughts that nothing ended": {"content": f"{JSON}<think>{DRAFT}"},
+    "harmony": {
+        "content": f"{HARMONY}<|channel|>final <|constrain|>json<|message|>{JSON}<|return|>"
+    },
+    "reasoning_content": {"content": "", "reasoning_content": JSON},
+    "reasoning": {"content": None, "reasoning": f"{DRAFT}</think>{JSON}"},
+    "prose and a fence": {"content": f"The set {{a, b}} is it:\n```json\n{JSON}\n```\nGood luck!"},
+}
+
+
+@pytest.mark.parametrize("kind", MESSAGES)
+@pytest.mark.parametrize("streams", [False, True])
+def test_a_reply_is_read_where_its_json_is(kind: str, streams: bool, services: Services) -> None:
+    choice = {"delta" if streams else "message": MESSAGES[kind], "finish_reason": "stop"}
+    body = json.dumps({"choices": [choice]})
+    services.think = lambda asked: Raw(200, f"data: {body}\n\n" if streams else body)
+    reply = local_chain(services)(TASK)
+    assert reply.answer.queries == ["a"] and services.forms == ["json_schema"]
+
+
+def test_a_tag_of_thoughts_in_a_quote_is_text(services: Services) -> None:
+    services.think = lambda asked: {"queries": ["what is </think> in a reply"]}
+    assert local_chain(services)(TASK).answer.queries == ["what is </think> in a reply"]
+
+
+def test_lines_cited_as_of_a_browser_are_sources(services: Services) -> None:
+    services.think = lambda asked: {"answerable": True, "answer": "It won【1†L1-L3】.", "slots": []}
+    reply = local_chain(services)(ReadSources(topic="x"))
+    assert reply.answer.answer == "It won[1]."
+
+
+UNREADABLE = {
+    "empty": openai_reply(""),
+    "blank": openai_reply("\n \n"),
+    "cut": openai_reply('{"queries": ["a', "length"),
+    "thoughts alone": {"choices": [{"message": {"content": "", "reasoning_content": DRAFT}}]},
+    "prose": openai_reply("Sure! Here you are."),
+}
+
+
+@pytest.mark.parametrize("kind", UNREADABLE)
+def test_what_cannot_be_read_is_asked_in_the_next_form(kind: str, services: Services) -> None:
+    """The first form with a readable reply is kept, whatever comes in it later."""
+    unreadable = Raw(200, json.dumps(UNREADABLE[kind]))
+    services.think = lambda asked: JSON if services.forms[-1] == "prompt" else unreadable
+    ask = local_chain(services)
+    assert ask(TASK).answer.queries == ["a"]
+    assert services.forms == ["json_schema", "json_object", "prompt"]
+    ask(TASK.model_copy(update={"topic": "y"}))
+    assert services.forms[3:] == ["prompt"]
+
+
+@pytest.mark.parametrize("kind", UNREADABLE)
+def test_nothing_is_asked_in_one_form_more_than_twice(kind: str, services: Services) -> None:
+    services.think = lambda asked: Raw(200, json.dumps(UNREADABLE[kind]))
+    with pytest.raises(ModelFailed) as failed:
+        local_chain(services)(TASK)
+    assert failed.value.outcome == "invalid"
+    assert services.forms == ["json_schema", "json_object", "prompt", "prompt"]
+
+
+def test_a_form_that_was_read_is_kept(services: Services) -> None:
+    replies = [JSON, "", JSON]
+    services.think = lambda asked: replies.pop(0)
+    ask = local_chain(services)
+    ask(TASK)
+    ask(TASK.model_copy(update={"topic": "y"}))
+    assert services.forms == ["json_schema"] * 3
+
+
+@pytest.mark.parametrize("refusal", ["Bad Request", "The model is in maintenance until noon."])
+def test_a_refusal_that_names_no_option_changes_none(refusal: str, services: Services) -> None:
+    services.think = lambda asked: Raw(400, json.dumps({"error": {"message": refusal}}))
+    with pytest.raises(ModelFailed, match=refusal) as failed:
+        local_chain(services)(TASK)
+    assert failed.value.outcome == "rejected" and services.forms == ["json_schema"]
 
 
 @pytest.mark.parametrize("ids", [("same", "same"), ("", ""), (None, None), ("call_1", "call_1")])

@@ -133,7 +133,8 @@ def test_a_reply_is_limited_and_gets_more_room_once_it_was_cut_off(services: Ser
     chain(TASK.model_copy(update={"topic": "Who else?"}))
     limits = [body["max_tokens"] for body in services.bodies]
     assert limits == [2000, 16_000, 16_000]
-    assert set(services.forms) == {"json_schema"}
+    assert services.forms == ["json_schema", "json_object", "json_object"]
+    assert "be shorter" in services.model_requests[1].prompt
 
 
 TOO_LARGE = [
