@@ -11,19 +11,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from agent.errors import ModelFailed
 from agent.llm.anthropic_messages import (
-    ANSWER_TOOL,
     build_messages,
     declare_tools,
-    extract_answer,
     extract_turn_json,
+    join_text,
     mark_cached,
     text_block,
 )
 from agent.llm.conversation import append_transcript, split_conversation
+from agent.llm.forms import FormLadder
 from agent.llm.model import (
     MAX_TOKENS,
     MODEL_EXISTS,
@@ -43,11 +44,10 @@ API_VERSION = "2023-06-01"
 #: Of a reply, thoughts included, where the task sets no limit: the API demands one. A report's
 #: draft has 4,000; the newest models think before they write.
 MAX_REPLY_TOKENS = 16_000
-#: How JSON is asked for, the best first: the schema binds the reply; a tool that must be called
-#: has it (the newest models take no such tool); or it is told in words.
-SCHEMA_FORMS = ("format", "tool", "prompt")
+#: How JSON is asked for, the best first: the schema binds the reply, or it is told in words.
+SCHEMA_FORMS = ("format", "prompt")
 #: Words of a refusal that name the way in which JSON was asked for.
-FORM_WORDS = ("output_config", "output_format", "schema", "structured", "tool_choice", "grammar")
+FORM_WORDS = ("output_config", "output_format", "schema", "structured", "grammar")
 #: Stop reasons with which a reply is not whole.
 CUT_OFF = {"max_tokens", "model_context_window_exceeded"}
 
@@ -63,12 +63,12 @@ class Anthropic:
     ) -> None:
         self.name = name
         self._price = price
-        self._forms: dict[str, int] = {}  # by task: index into SCHEMA_FORMS
+        self.forms = FormLadder(*SCHEMA_FORMS)
         self._takes_effort = True
         self._most_reply = MAX_TOKENS  # of the model, once a refusal told them
         self._replays_turns = True  # if not, earlier turns are told as text
-        self._headers = {"x-api-key": key, "anthropic-version": API_VERSION}
-        self._endpoint = Endpoint(
+        headers = {"x-api-key": key, "anthropic-version": API_VERSION}
+        endpoint = Endpoint(
             base_url,
             "ANTHROPIC_BASE_URL",
             "ANTHROPIC_API_KEY",
@@ -76,26 +76,29 @@ class Anthropic:
             timeout=timeout,
             error_class=ModelFailed,
             outcomes={404: "not_found"},
+            remedies={"not_found": "Check ANTHROPIC_MODEL and ANTHROPIC_BASE_URL."},
         )
+        self._send = partial(endpoint.call, headers=headers)
 
     def generate(self, task: Task[Any], correction: str) -> Generation:
         """Answer a task. Raises ModelFailed with the outcome of this one try."""
         while True:
-            form = self._forms.get(task.name, 0)  # other threads may raise it meanwhile
+            form = self.forms.current  # other threads may change it meanwhile
             try:
                 return self._generate(task, correction, form)
             except ModelFailed as error:
                 if error.outcome != "rejected" or not self._drop_option(task, form, error.message):
                     raise
 
-    def _generate(self, task: Task[Any], correction: str, form: int) -> Generation:
+    def _generate(self, task: Task[Any], correction: str, form: str) -> Generation:
         if task.tools:
             body = self._tools_body(task, correction)
-            return _to_generation(self._call("/v1/messages", body), extract_turn_json)
-        body = self._json_body(task, correction, SCHEMA_FORMS[form])
-        return _to_generation(self._call("/v1/messages", body), extract_answer)
+            return _to_generation(self._send("/v1/messages", body=body), extract_turn_json)
+        body = self._json_body(task, correction, form)
+        generation = _to_generation(self._send("/v1/messages", body=body), join_text)
+        return generation.model_copy(update={"form": form})
 
-    def _drop_option(self, task: Task[Any], form: int, message: str) -> bool:
+    def _drop_option(self, task: Task[Any], form: str, message: str) -> bool:
         """Leave out what a refusal names; False where it names nothing that can be left out."""
         said = message.lower()
         if limit := find_reply_limit(said, self._reply_limit(task)):
@@ -104,14 +107,9 @@ class Anthropic:
             self._takes_effort = False  # a model that always thinks alike
         elif task.exchanges and self._replays_turns and "thinking" in said:
             self._replays_turns = False  # thoughts go back only to the very same conversation
-        elif (
-            not task.tools
-            and form + 1 < len(SCHEMA_FORMS)
-            and any(word in said for word in FORM_WORDS)
-        ):
-            self._forms[task.name] = form + 1
         else:
-            return False
+            is_named = not task.tools and any(word in said for word in FORM_WORDS)
+            return is_named and self.forms.refuse(form)
         return True
 
     def _tools_body(self, task: Task[Any], correction: str) -> dict[str, Any]:
@@ -133,9 +131,6 @@ class Anthropic:
         if form == "format":
             bound = {"format": {"type": "json_schema", "schema": schema}}
             body["output_config"] = body.get("output_config", {}) | bound
-        elif form == "tool":
-            tool = {"name": ANSWER_TOOL, "description": "Give the answer.", "input_schema": schema}
-            body |= {"tools": [tool], "tool_choice": {"type": "tool", "name": ANSWER_TOOL}}
         return body
 
     def _body(self, task: Task[Any], messages: list[dict[str, Any]]) -> dict[str, Any]:
@@ -166,17 +161,8 @@ class Anthropic:
 
         Format: https://platform.claude.com/docs/en/api/models/retrieve.
         """
-        model = self._call(f"/v1/models/{self.name}")
+        model = self._send(f"/v1/models/{self.name}")
         return MODEL_EXISTS + describe_window(model.get("max_input_tokens"))
-
-    def _call(self, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
-        try:
-            return self._endpoint.call(path, headers=self._headers, body=body)
-        except ModelFailed as error:
-            if error.outcome != "not_found":
-                raise
-            remedy = "Check ANTHROPIC_MODEL and ANTHROPIC_BASE_URL."
-            raise ModelFailed(error.message, remedy, outcome="not_found") from None
 
     def cost_usd(self, generation: Generation) -> float | None:
         """US dollars; None where the price or the tokens are not known."""

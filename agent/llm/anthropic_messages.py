@@ -7,7 +7,6 @@ it allows: the system prompt (in `anthropic.py`), the evidence, and the newest r
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -15,7 +14,6 @@ from agent.llm.conversation import call_fields, request_correction, turn_json
 from agent.outside.tools import Exchange, Tool
 from agent.state.json_data import get_path
 
-ANSWER_TOOL = "answer"
 #: What a prompt's evidence ends with: see `Excerpt`.
 EVIDENCE_END = "</source>"
 
@@ -70,14 +68,6 @@ def _result_blocks(exchange: Exchange) -> list[dict[str, Any]]:
     ]
 
 
-def extract_answer(content: Any) -> str:
-    """The text of a reply without its thoughts, or the arguments of the tool of the answer."""
-    for block in _blocks(content, "tool_use"):
-        if isinstance(block.get("input"), dict):
-            return json.dumps(block["input"])
-    return _join_text(content)
-
-
 def extract_turn_json(content: Any) -> str:
     """A reply with its calls, as the JSON of a `Turn`; "" if it has neither text nor a call."""
     calls = [
@@ -85,7 +75,7 @@ def extract_turn_json(content: Any) -> str:
         for block in _blocks(content, "tool_use")
         if isinstance(block.get("name"), str) and isinstance(block.get("id"), str)
     ]
-    return turn_json(calls, _join_text(content), {"role": "assistant", "content": content})
+    return turn_json(calls, join_text(content), {"role": "assistant", "content": content})
 
 
 def _blocks(content: Any, kind: str) -> list[dict[str, Any]]:
@@ -93,5 +83,6 @@ def _blocks(content: Any, kind: str) -> list[dict[str, Any]]:
     return [row for row in rows if get_path(row, "type") == kind]
 
 
-def _join_text(content: Any) -> str:
+def join_text(content: Any) -> str:
+    """The text of a reply without its thoughts."""
     return "".join(str(block.get("text") or "") for block in _blocks(content, "text"))

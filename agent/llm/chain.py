@@ -133,12 +133,11 @@ class ModelChain:
         """One model's valid answer. After an unusable reply it is asked again, told why."""
         forms = getattr(model, "forms", None) or FormLadder("")
         asked: list[str] = []
-        correction = ""
+        attempts.correction = ""
         while asked.count(forms.current) < MAX_ASKED:
             if asked and not self._may_ask_again(model, attempts):
                 break
-            generation = self._generate_fitting(model, attempts, correction)
-            attempts.add_cost(model, generation)
+            generation = self._generate_fitting(model, attempts)
             if generation.is_blocked:
                 raise attempts.fail(model, _blocked_error(model, generation.problem))
             if generation.is_cut_off:
@@ -146,18 +145,20 @@ class ModelChain:
             try:
                 answer, mended = parse_reply(generation, attempts.task)
             except ValueError as error:
-                correction = str(error)
+                attempts.correction = str(error)
                 asked.append(generation.form or forms.current)
+                attempts.record(model, "invalid", str(error), generation.unread, generation.text)
+                if generation.unread:
+                    self._window[model_label(model)] = 3 * generation.input_tokens
                 forms.leave(generation.form)
-                attempts.record(model, "invalid", correction, reply=generation.text)
             else:
-                attempts.record(model, "ok")
+                attempts.record(model, "ok", remedy=generation.unread)
                 if not mended:
                     forms.keep(generation.form)
                 return attempts.build_reply(model, generation, answer, mended)
         raise ModelFailed(
-            f"{model.name} gave no usable reply: {correction}",
-            "Try again, or another model with --llm.",
+            f"{model.name} gave no usable reply: {attempts.correction}",
+            attempts.recorded[-1].remedy or "Try again, or another model with --llm.",
             outcome="invalid",
         )
 
@@ -167,57 +168,49 @@ class ModelChain:
         return (limit is None or limit >= MIN_REPLY_TOKENS) and self._may_retry()
 
     def _generate_fitting(
-        self,
-        model: Model,
-        attempts: _TaskAttempts[AnswerT],
-        correction: str,
-        cuts: int = MAX_CUTS,
+        self, model: Model, attempts: _TaskAttempts[AnswerT], cuts: int = MAX_CUTS
     ) -> Generation:
         """A generation; of a shortened task where the prompt does not fit the model's window."""
         attempts.task = _fit_window(attempts.task, self._window.get(model_label(model)))
         length = _prompt_length(attempts.task)
         try:
-            return self._generate_with_retries(model, attempts, correction)
+            return self._generate_with_retries(model, attempts)
         except ModelFailed as error:
             if error.outcome != "too_long" or not cuts:
                 raise
             self._window[model_label(model)] = int(length * _fitting_share(error.message))
             if _fit_window(attempts.task, self._window[model_label(model)]) == attempts.task:
                 raise  # nothing can be left out
-        return self._generate_fitting(model, attempts, correction, cuts - 1)
+        return self._generate_fitting(model, attempts, cuts - 1)
 
-    def _generate_with_retries(
-        self, model: Model, attempts: _TaskAttempts[AnswerT], correction: str
-    ) -> Generation:
+    def _generate_with_retries(self, model: Model, attempts: _TaskAttempts[AnswerT]) -> Generation:
         for wait in self._retry_waits:
             try:
-                return self._generate(model, attempts, correction)
+                return self._generate(model, attempts)
             except ModelFailed as error:
                 pause = max(wait, error.retry_after or 0.0)
-                if (
-                    error.outcome not in _RETRYABLE
-                    or pause > MAX_RETRY_WAIT
-                    or not self._may_retry()
-                ):
+                is_last = error.outcome not in _RETRYABLE or pause > MAX_RETRY_WAIT
+                if is_last or not self._may_retry():
                     raise
                 self._sleep(pause)
-        return self._generate(model, attempts, correction)
+        return self._generate(model, attempts)
 
-    def _generate(
-        self, model: Model, attempts: _TaskAttempts[AnswerT], correction: str
-    ) -> Generation:
+    def _generate(self, model: Model, attempts: _TaskAttempts[AnswerT]) -> Generation:
         """One try, within the time limit. A failure is recorded and raised."""
         self._acquire(model, attempts.task)
-        room = attempts.task.reply_tokens * (
-            THINKING_ROOM if model_label(model) in self._thinking else 1
-        )
+        times = THINKING_ROOM if model_label(model) in self._thinking else 1
+        room = attempts.task.reply_tokens * times
         limit = self._limit_reply(model, attempts.task, attempts.total_cost)
         limit = room if limit is None else min(limit, room)
         task = attempts.task.model_copy(update={"max_reply_tokens": limit})
         timeout = STREAM_TIMEOUT if getattr(model, "streams", False) else self._timeout
         attempts.start_clock()
         try:
-            return run_with_timeout(timeout, lambda: model.generate(task, correction))
+            generation = run_with_timeout(
+                timeout, lambda: model.generate(task, attempts.correction)
+            )
+            attempts.add_cost(model, generation)
+            return generation
         except TimeoutError:
             error = ModelFailed(
                 f"{model.name} did not answer within {timeout:g} s",
@@ -273,6 +266,7 @@ class _TaskAttempts(Generic[AnswerT]):
 
     def __init__(self, task: Task[AnswerT]) -> None:
         self.task = task
+        self.correction = ""  # of the model that is asked: why its last reply was unusable
         self.recorded: list[Attempt] = []
         self._paid: list[ModelCost] = []  # for each reply
         self._started = time.monotonic()

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from google.genai import Client
     from google.genai.types import Content, GenerateContentResponse
 
-#: Finish reasons: the model called a tool in a way that cannot be parsed.
-MALFORMED_CALL = {"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS"}
 #: Finish reasons of the safety filters. With another one that is not usable it is asked again.
 BLOCKED = set("SAFETY BLOCKLIST PROHIBITED_CONTENT SPII LANGUAGE IMAGE_SAFETY".split())
 #: What a model is told whose reply was withheld as a copy of a page.
@@ -82,8 +80,8 @@ class Gemini:
         return client.models.generate_content(model=self.name, contents=contents, config=config)
 
     def warm(self) -> None:
-        """Import the SDK and make the client; wait until the first request is sent, if one is."""
-        self._connection.warm()
+        """Import the SDK and make the client."""
+        self._connection.client()
 
     def close(self) -> None:
         """Close the connection, which all models of the run share."""
@@ -98,24 +96,23 @@ def _to_generation(
     response: GenerateContentResponse, extract: Callable[[Content], str]
 ) -> Generation:
     """A response as a generation; `extract` takes the text out of its content."""
-    token_counts = count_tokens(response)
-    candidates = response.candidates or []
-    if not candidates:
-        feedback = response.prompt_feedback
-        if feedback and feedback.block_reason:
-            reason = str(feedback.block_reason.name)
-            return Generation(text="", problem=reason, is_blocked=True, **token_counts)
-        return Generation(text="", problem="the reply was empty", **token_counts)
-    candidate = candidates[0]
-    reason = candidate.finish_reason.name if candidate.finish_reason else "STOP"
-    if reason in MALFORMED_CALL:
-        return Generation(text="", problem="the call of a tool was malformed", **token_counts)
-    if reason in BLOCKED:
-        return Generation(text="", problem=reason, is_blocked=True, **token_counts)
-    if reason not in USABLE_REASONS:
-        problem = RECITED if reason == "RECITATION" else f"the reply ended early ({reason})"
-        return Generation(text="", problem=problem, **token_counts)
-    text = extract(candidate.content) if candidate.content and candidate.content.parts else ""
+    candidate = next(iter(response.candidates or ()), None)
+    feedback = response.prompt_feedback
+    refused = feedback.block_reason if feedback and not candidate else None
+    ended = refused or (candidate and candidate.finish_reason)
+    reason = str(ended.name) if ended else "STOP"
+    is_blocked, is_usable = bool(refused) or reason in BLOCKED, reason in USABLE_REASONS
+    content = candidate.content if candidate and is_usable else None
+    text = extract(content) if content and content.parts else ""
     is_cut_off = reason == "MAX_TOKENS"
     problem = describe_problem(text, is_cut_off)
-    return Generation(text=text, problem=problem, is_cut_off=is_cut_off, **token_counts)
+    if not is_usable:
+        early = RECITED if reason == "RECITATION" else f"the reply ended early ({reason})"
+        problem = reason if is_blocked else early
+    return Generation(
+        text=text,
+        problem=problem,
+        is_blocked=is_blocked,
+        is_cut_off=is_cut_off,
+        **count_tokens(response),
+    )

@@ -12,6 +12,11 @@ from agent.outside.prices import Price
 from agent.state import Frozen
 
 MAX_TOKENS = 10**10  # of one reply: no service counts so many
+RAISE_CONTEXT = (
+    "raise its context length (Ollama: OLLAMA_CONTEXT_LENGTH=16384, llama.cpp: -c 16384, "
+    "LM Studio: Context Length)."
+)
+MAX_TOKEN_CHARS = 8  # of prose, on an average: about twice as many as with any vocabulary
 
 
 class Generation(Frozen):
@@ -30,8 +35,20 @@ class Generation(Frozen):
     problem: str = ""
     is_blocked: bool = False
     is_cut_off: bool = False  # at the limit on its tokens
+    prompt_chars: int = 0  # that were sent, of a server that may cut them without a word
+    usd: float | None = None  # what its service says it cost
     form: str = ""  # in which it was asked for, of the model's `forms`
     confidence: float | None = None  # of the answer in it, from 0 to 1; rules alone have one
+
+    @property
+    def unread(self) -> str:
+        """What to do where the server read far less than was sent, by its count; "" if it did not.
+
+        Such servers cut a prompt without a word.
+        """
+        is_cut = 0 < self.input_tokens * MAX_TOKEN_CHARS < self.prompt_chars
+        sent = f"{self.input_tokens:,} of about {self.prompt_chars // 4:,} tokens of the prompt"
+        return f"The server read {sent}: {RAISE_CONTEXT}" if is_cut else ""
 
     @field_validator("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
     @classmethod
@@ -93,16 +110,21 @@ def find_reply_limit(refusal: str, asked: int | None) -> int | None:
     Services name the option and the limit: `max_tokens: 16000 > 8192`, `max_tokens is too large:
     16000. This model supports at most 4096`.
     """
-    named = refusal.find("max_")
-    if not asked or named < 0:
+    named = re.search(r"max_(?:\w+_)?tokens(?! \()", refusal)
+    if not asked or not named:
         return None
-    told = re.findall(r"\d[\d,]{2,9}", refusal[named:])
+    told = re.findall(r"\d[\d,]{2,9}", refusal[named.end() :])
     limits = (int(number.replace(",", "")) for number in told)
     return max((limit for limit in limits if limit < asked), default=None)
 
 
 def generation_cost_usd(price: Price | None, generation: Generation) -> float | None:
-    """What a generation cost in US dollars; None where the price or the tokens are not known."""
+    """What a generation cost in US dollars; None where the price or the tokens are not known.
+
+    What its service says is the cost.
+    """
+    if generation.usd is not None:
+        return generation.usd
     if price is None or not generation.input_tokens:
         return None
     return price.cost_usd(

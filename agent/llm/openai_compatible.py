@@ -32,7 +32,7 @@ from agent.llm.openai_stream import is_stream, join_stream
 from agent.llm.openai_tools import declare_tools, extract_text, extract_turn_json, replay_messages
 from agent.llm.schemas import sent_schema
 from agent.outside import Task
-from agent.outside.http import Endpoint
+from agent.outside.http import Endpoint, find_error_message
 from agent.outside.prices import Price
 from agent.outside.tools import describe_tools
 from agent.state.json_data import get_path
@@ -44,7 +44,13 @@ OPENAI_HOST = "api.openai.com"
 #: Where lists of models say the window, in tokens: vLLM, OpenRouter, LM Studio, llama.cpp.
 WINDOW_PATHS = (("max_model_len",), ("context_length",), ("max_context_length",), ("meta", "n_ctx"))
 SCHEMA_FORMS = ("json_schema", "json_object", "prompt")
-#: What a refusal calls the form of the reply.
+#: What a refusal calls an option, and the form of the reply. Tools are then told in the prompt.
+OPTION_WORDS = {
+    "effort": "effort",
+    "stream": "stream",
+    "tools": "tool|function",
+    "temperature": "temperature",
+}
 FORM_WORDS = re.compile(r"format|schema|json|grammar|structured", re.I)
 LONGEST_REPLY = 880.0  # seconds for a whole reply, a little less than the chain of models waits
 #: Seconds of silence that a server without a key may have at least: it is on a machine of one's
@@ -77,22 +83,24 @@ class OpenAICompatible:
         self._timeout = timeout
         self._price = price
         self.forms = FormLadder(*SCHEMA_FORMS)
-        self._accepts_tools = True  # if not, tools are described in the prompt
-        self._accepts_temperature = True
-        self._accepts_stream = True
         self._most_reply: int | None = None  # tokens, once a refusal told them
         self.thinks = urlsplit(base_url).hostname == OPENAI_HOST
-        self._takes_effort = self.thinks or takes_effort
+        self._options = set(OPTION_WORDS) - (set() if self.thinks or takes_effort else {"effort"})
         self._limit_name = LIMIT_NAMES[self.thinks]
+        base_url = base_url.rstrip("/").removesuffix("/chat/completions")
+        url_name = "OPENAI_BASE_URL" if provider == "openai" else "OPENAI_SERVERS"
+        hint = "" if re.search(r"/v\d", base_url) else f" (most servers want /v1: {base_url}/v1)"
         self._endpoint = Endpoint(
             base_url,
-            "OPENAI_BASE_URL" if provider == "openai" else "OPENAI_SERVERS",
+            url_name,
             "OPENAI_API_KEY" if provider == "openai" else "OPENAI_SERVER_KEYS",
             secret=key,
             needs_key=False,
             timeout=timeout if key else max(timeout, OWN_SERVER_SILENCE),
             error_class=ModelFailed,
             longest=LONGEST_REPLY,
+            outcomes={404: "not_found", 405: "not_found"},
+            remedies={"not_found": f"Check the name of the model and {url_name}{hint}."},
         )
 
     def generate(self, task: Task[Any], correction: str) -> Generation:
@@ -102,13 +110,11 @@ class OpenAICompatible:
             try:
                 return self._generate(task, correction, form)
             except ModelFailed as error:
-                if self._lower_reply_limit(task, error.message):
-                    continue
-                if error.outcome != "rejected" or not self._drop_option(task, form, error.message):
+                if not self._drop_option(task, form, error):
                     raise
 
     def _generate(self, task: Task[Any], correction: str, form: str) -> Generation:
-        if not (task.tools and self._accepts_tools):
+        if not (task.tools and "tools" in self._options):
             body = self._build_json_body(task, correction, form)
             generation = _to_generation(body, self._post_chat(body), extract_text)
             return generation.model_copy(update={"form": form})
@@ -116,31 +122,25 @@ class OpenAICompatible:
         generation = _to_generation(body, self._post_chat(body), extract_turn_json)
         if task.exchanges or not _speaks_of_tools(generation.text, task):
             return generation
-        self._accepts_tools = False  # it knows them, and cannot call them: the schema will do
+        self._options -= {"tools"}  # it knows them, and cannot call them: the schema will do
         return generation.model_copy(update={"problem": NO_CALL})
 
-    def _lower_reply_limit(self, task: Task[Any], refusal: str) -> bool:
-        """Ask for replies as short as the model gives; False if that is not what was refused."""
-        limit = find_reply_limit(refusal, self._reply_limit(task))
-        self._most_reply = limit or self._most_reply
-        return limit is not None
-
-    def _drop_option(self, task: Task[Any], form: str, message: str) -> bool:
-        """Leave out an option that the refusal names; False if it names none that was sent."""
+    def _drop_option(self, task: Task[Any], form: str, refusal: ModelFailed) -> bool:
+        """Leave out or lower what a refusal names; False if it names nothing that was sent."""
+        message = refusal.message
+        if limit := find_reply_limit(message, self._reply_limit(task)):
+            self._most_reply = limit
+            return True
+        if refusal.outcome != "rejected":
+            return False
         if task.max_reply_tokens and all(name in message for name in LIMIT_NAMES):
             self._limit_name = LIMIT_NAMES[1]
-        elif self._takes_effort and task.thinking and "effort" in message:
-            self._takes_effort = False
-        elif self._accepts_stream and "stream" in message:
-            self._accepts_stream = False
-        elif task.tools and self._accepts_tools:
-            self._accepts_tools = not re.search("tool|function", message, re.I)
-            return not self._accepts_tools
-        elif self._accepts_temperature and "temperature" in message:
-            self._accepts_temperature = False
-        else:
-            return bool(FORM_WORDS.search(message)) and self.forms.refuse(form)
-        return True
+            return True
+        for option in sorted(self._options):
+            if re.search(OPTION_WORDS[option], message, re.I):
+                self._options -= {option}
+                return True
+        return bool(FORM_WORDS.search(message)) and self.forms.refuse(form)
 
     def probe(self) -> str:
         """Say whether the server answers and lists the model; costs nothing. Raises ModelFailed.
@@ -161,16 +161,16 @@ class OpenAICompatible:
         return {"Authorization": f"Bearer {self._key}"} if self._key else {}
 
     def _post_chat(self, body: dict[str, Any]) -> dict[str, Any]:
-        if self._accepts_stream:
+        if "stream" in self._options:
             body = {**body, "stream": True, "stream_options": {"include_usage": True}}
         data = self._endpoint.fetch("/chat/completions", headers=self._headers(), body=body)
-        if not is_stream(data):
-            return self._endpoint.parse_object(data)
-        reply = join_stream(data)
+        reply = join_stream(data) if is_stream(data) else self._endpoint.parse_object(data)
         if reply is None:
             raise self._endpoint.build_error("unavailable", "the reply broke off")
-        if "error" in reply:
-            raise self._endpoint.error_from_message(reply["error"], "unavailable")
+        if error := reply.get("error") or get_path(reply, "choices", 0, "error"):
+            raise self._endpoint.error_from_message({"error": error}, "unavailable")
+        if "choices" not in reply and find_error_message(reply):
+            raise self._endpoint.error_from_message(reply, "unavailable")
         return reply
 
     def _build_tools_body(self, task: Task[Any], correction: str) -> dict[str, Any]:
@@ -194,7 +194,7 @@ class OpenAICompatible:
             prompt += f"\n\n{request_correction(correction)}"
         body: dict[str, Any] = {"model": self.name, "messages": _opening_messages(task, prompt)}
         body |= self._limits(task)
-        if task.temperature is not None and self._accepts_temperature:
+        if task.temperature is not None and "temperature" in self._options:
             body["temperature"] = task.temperature
         if form == "json_schema":
             named_schema = {"name": task.name, "schema": schema}
@@ -208,7 +208,7 @@ class OpenAICompatible:
         limit = self._reply_limit(task)
         level = {"off": "none"}.get(task.thinking, task.thinking)
         bound = {self._limit_name: limit} if limit else {}
-        return bound | ({"reasoning_effort": level} if level and self._takes_effort else {})
+        return bound | ({"reasoning_effort": level} if level and "effort" in self._options else {})
 
     def _reply_limit(self, task: Task[Any]) -> int | None:
         return min(filter(None, (task.max_reply_tokens, self._most_reply)), default=None)
@@ -252,24 +252,24 @@ def _to_generation(
         problem=str(refusal) if refusal else describe_problem(text, is_cut_off),
         is_blocked=bool(refusal),
         is_cut_off=is_cut_off,
+        prompt_chars=sum(len(str(message["content"] or "")) for message in request["messages"]),
+        usd=_told_cost(reply),
         **_token_counts(request, reply, message),
     )
 
 
+def _told_cost(reply: dict[str, Any]) -> float | None:
+    """US dollars, as OpenRouter tells them."""
+    cost = get_path(reply, "usage", "cost")
+    return float(cost) if type(cost) in (int, float) and cost >= 0 else None
+
+
 def _token_counts(request: dict[str, Any], reply: dict[str, Any], message: Any) -> dict[str, int]:
     """The tokens that a server counted; about as many as there are where it counts none."""
-    told = {
-        name: get_path(reply, "usage", path)
-        for name, path in (
-            ("input_tokens", "prompt_tokens"),
-            ("output_tokens", "completion_tokens"),
-        )
-    }
-    if all(isinstance(count, int) and count >= 0 for count in told.values()):
-        cached = get_path(reply, "usage", "prompt_tokens_details", "cached_tokens")
-        is_count = type(cached) is int and 0 <= cached <= told["input_tokens"]
-        return told | ({"cache_read_tokens": cached} if is_count else {})
-    return {
-        "input_tokens": estimate_tokens(json.dumps(request["messages"], ensure_ascii=False)),
-        "output_tokens": estimate_tokens(json.dumps(message, ensure_ascii=False)),
-    }
+    paths = ("prompt_tokens",), ("completion_tokens",), ("prompt_tokens_details", "cached_tokens")
+    read, written, cached = (get_path(reply, "usage", *path) for path in paths)
+    if type(read) is not int or type(written) is not int:
+        parts = request["messages"], message
+        read, written = (estimate_tokens(json.dumps(one, ensure_ascii=False)) for one in parts)
+    cached = cached if type(cached) is int and 0 <= cached <= read else 0
+    return {"input_tokens": read, "output_tokens": written, "cache_read_tokens": cached}

@@ -14,7 +14,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from agent.errors import ModelFailed, OutsideError
-from agent.outside.http import OUTCOMES_BY_STATUS, describe_redirect, parse_retry_after
+from agent.outside.http import (
+    OUTCOMES_BY_STATUS,
+    QUOTA_WAIT,
+    describe_redirect,
+    find_told_wait,
+    parse_retry_after,
+)
 from agent.outside.tls import load_tls_context
 from agent.state import Outcome
 from agent.state.json_data import get_objects
@@ -31,13 +37,11 @@ REMEDIES: dict[Outcome, str] = {
     "no_credit": "Check the quota and billing of the Gemini account, or choose another model.",
     "rate_limited": "Wait, or choose another model with GEMINI_MODEL.",
     "not_found": "Check GEMINI_MODEL.",
+    "too_long": "Choose a model with a longer context.",
     "unavailable": "Try again later.",
 }
 #: What the SDK raises for a body of another shape: it does not check one before it reads it.
 UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
-#: Seconds to wait for the first request to be sent: the SDK builds its validators then, in 40 ms.
-FIRST_REQUEST_WAIT = 0.3
-QUOTA_WAIT = 120.0  # seconds; longer than anybody waits: a quota of a day is not waited for
 _TOO_LONG = re.compile(r"input token count|exceeds the maximum number of tokens", re.I)
 #: Finish reasons with which a reply may be used.
 USABLE_REASONS = {"STOP", "MAX_TOKENS", "FINISH_REASON_UNSPECIFIED"}
@@ -80,7 +84,6 @@ class GeminiConnection:
         self._timeout = timeout
         self._error_class = error_class
         self._client: Client | None = None
-        self._first_request_sent = threading.Event()
 
     def client(self) -> Client:
         """The client. It can be shared between threads."""
@@ -88,11 +91,6 @@ class GeminiConnection:
             if self._client is None:
                 self._client = self._connect()
             return self._client
-
-    def warm(self) -> None:
-        """Import the SDK and make the client; wait until the first request is sent, if one is."""
-        self.client()
-        self._first_request_sent.wait(FIRST_REQUEST_WAIT)
 
     def close(self) -> None:
         """Close the client, if there is one."""
@@ -125,12 +123,9 @@ class GeminiConnection:
             api_version={"beta": "v1beta"}.get(version, version) or None,
             timeout=int(self._timeout * 1000),
             retry_options=types.HttpRetryOptions(attempts=1),
-            client_args={**shared, "event_hooks": {"request": [self._mark_sent]}},
+            client_args=shared,
             async_client_args={**shared, "ssl": context},
         )
-
-    def _mark_sent(self, _: object) -> None:
-        self._first_request_sent.set()
 
     def call(self, use: Callable[[Client], T]) -> T:
         """The result of a use of the client. Raises `error_class` for the SDK's exceptions."""
@@ -219,7 +214,8 @@ def _headers_of(error: APIError) -> Mapping[str, str]:
 
 def _retry_after_of(error: APIError) -> float | None:
     """Seconds to wait, from `Retry-After` (seconds or a date), else from google.rpc.RetryInfo."""
-    if error.code == 429 and "PerDay" in str(error.details):
+    told = find_told_wait(error.message or "")
+    if error.code == 429 and ("PerDay" in str(error.details) or told == QUOTA_WAIT):
         return QUOTA_WAIT
     from_header = parse_retry_after(_headers_of(error).get("retry-after"), time.time())
     if from_header is not None:
@@ -227,4 +223,5 @@ def _retry_after_of(error: APIError) -> float | None:
     # as in `"retryDelay": "30s"`
     rows = get_objects(error.details, "error", "details") or get_objects(error.details, "details")
     delays = (row["retryDelay"] for row in rows if isinstance(row.get("retryDelay"), str))
-    return parse_retry_after(next(delays, "").removesuffix("s"), time.time())
+    from_details = parse_retry_after(next(delays, "").removesuffix("s"), time.time())
+    return told if from_details is None else from_details

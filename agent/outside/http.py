@@ -10,8 +10,7 @@ import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC
-from email.utils import parsedate_to_datetime
+from email.utils import mktime_tz, parsedate_tz
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 from urllib.parse import quote, quote_plus
@@ -29,37 +28,33 @@ if TYPE_CHECKING:
 MAX_BYTES = 5_000_000  # of a reply, decompressed; the largest one recorded has 150 kB
 MAX_STREAM_BYTES = 20_000_000  # of a streamed reply: about 300 bytes a token
 CONNECT_TIMEOUT = 5.0  # seconds
-MAX_DETAIL = 200  # characters of an error message of a service
+MAX_DETAIL = 300  # characters of an error message of a service
+QUOTA_WAIT = 120.0  # seconds; longer than anybody waits: a quota of a day, or of nothing
 FIRST_TIME = 1e9  # a larger number is a time, not seconds
 MAX_HOST = 100  # characters of a host's name in it
 
 #: HTTP status -> outcome; any other 4xx is `rejected`. 432 and 433 are Tavily's limits.
 OUTCOMES_BY_STATUS: dict[int, Outcome] = {
-    401: "bad_key",
-    402: "no_credit",
-    403: "bad_key",
-    408: "timeout",
-    429: "rate_limited",
-    432: "no_credit",
-    433: "no_credit",
-    504: "timeout",
+    **dict.fromkeys((401, 403), "bad_key"),
+    **dict.fromkeys((402, 432, 433), "no_credit"),
+    **dict.fromkeys((408, 504), "timeout"),
+    **{413: "too_long", 429: "rate_limited"},
 }
-#: Outcomes by a service's error message, where its status says less: SerpAPI 429, Serper and
-#: Anthropic 400.
-OUTCOMES_BY_TEXT: tuple[tuple[re.Pattern[str], Outcome], ...] = (
-    (re.compile(r"run out of searches|(not enough|insufficient|out of) credit", re.I), "no_credit"),
-    (
-        re.compile(r"insufficient_quota|exceeded your current quota", re.I),
-        "no_credit",
-    ),  # OpenAI 429
-    (re.compile(r"credit balance is too low|reached your specified api usage", re.I), "no_credit"),
-    (re.compile(r"invalid api.?key|api.?key (is )?(invalid|not valid)", re.I), "bad_key"),
-    (re.compile(r"unauthori[sz]ed|subscription token is invalid", re.I), "bad_key"),
-    (
-        re.compile(r"context (length|window|size)|prompt is too long|too many tokens", re.I),
-        "too_long",
-    ),
-    (re.compile(r"rate.?limit", re.I), "rate_limited"),  # GitHub 403
+#: Outcomes by what a service says, with its own names of the error: its status says less.
+OUTCOMES_BY_TEXT: dict[str, Outcome] = {
+    r"content.?(filter|management|policy)|responsible.?ai|moderation|flagged": "blocked",
+    r"run out of searches|(not enough|insufficient|out of).(credit|balance|quota)": "no_credit",
+    r"credit balance is too low|your (current quota|specified api usage)": "no_credit",
+    r"(invalid|incorrect) api.?key|api.?key (is )?(invalid|not valid)": "bad_key",
+    r"unauthori[sz]ed|subscription token is invalid": "bad_key",
+    r"context.(length|window|size)|(prompt|input) is too long|too many tokens": "too_long",
+    r"request too large|max_(seq|model|input|total)_|reduce (the|your) (length|mes)": "too_long",
+    r"model.not.found|model \S+ (is )?(not found|does not exist)": "not_found",
+    r"unexpected endpoint": "not_found",  # LM Studio, with HTTP status 200
+    r"rate.?limit": "rate_limited",
+}
+_WAIT = re.compile(
+    r"(?:try again|retry) (?:in|after) (?:(\d{1,4})m)?(\d{1,6}(?:\.\d+)?) ?(ms|s)", re.I
 )
 
 
@@ -89,6 +84,7 @@ class Endpoint:
     error_class: type[OutsideError] = SearchFailed
     longest: float | None = None  # seconds for a reply that keeps coming; None: `timeout`
     outcomes: Mapping[int, Outcome] = field(default_factory=dict)  # of statuses, its own
+    remedies: Mapping[Outcome, str] = field(default_factory=dict)  # its own
     needs_key: bool = True  # if it has one at all
     max_bytes: int = MAX_BYTES  # of a reply that is not streamed
 
@@ -129,21 +125,34 @@ class Endpoint:
         return get_objects(body, *keys)
 
     def error_from_message(self, message: object, otherwise: Outcome = "rejected") -> OutsideError:
-        """The error for a refusal with HTTP status 200. Its message decides the outcome."""
+        """The error for a refusal with HTTP status 200: a text, or a body. It says the outcome."""
         text = message if isinstance(message, str) else find_error_message(message)
-        return self.build_error(_outcome_from_text(text) or otherwise, text)
+        outcome = self._classify(_find_status(message), text, otherwise)
+        return self.build_error(outcome, text, find_told_wait(text))
+
+    def _classify(self, status: int, text: str, otherwise: Outcome = "rejected") -> Outcome:
+        """The outcome of an error, by what the service says of it and then by its status."""
+        by_class = "unavailable" if status >= 500 else otherwise
+        by_status = {**OUTCOMES_BY_STATUS, **self.outcomes}.get(status, by_class)
+        told = (out for words, out in OUTCOMES_BY_TEXT.items() if re.search(words, text, re.I))
+        outcome = next(told, by_status)
+        return "blocked" if outcome == "bad_key" and not self.key_name else outcome
 
     def build_error(
         self, outcome: Outcome, detail: str, retry_after: float | None = None
     ) -> OutsideError:
         """An error of this service, with a remedy that fits the outcome, and without the key."""
+        is_quoted = self.secret[:1] in ("'", '"')
         remedy = {
-            "bad_key": f"Check {self.key_name}.",
+            "bad_key": f"{'Take the quotes off' if is_quoted else 'Check'} {self.key_name}.",
+            "not_found": f"Check {self.url_name}.",
+            "too_long": "Use a model with a longer context.",
             "no_credit": f"Add credit to the account of {self.key_name}, or use another provider.",
             "rate_limited": "Wait a while, or add another provider.",
             "rejected": f"If it persists, check {self.url_name}.",
             "invalid": f"If it persists, check {self.url_name}.",
             "unavailable": f"Check the network, the proxy settings and {self.url_name}.",
+            **self.remedies,
         }.get(outcome, "Try again later, or name another provider.")
         # before, since a cut key would not be found; after, since `&amp;` in a key is decoded
         message = self._redact(strip_markup(self._redact(detail), MAX_DETAIL))
@@ -187,17 +196,11 @@ class Endpoint:
     ) -> OutsideError:
         body = _parse_json(data)
         message = find_error_message(body)
-        outcomes = {**OUTCOMES_BY_STATUS, **self.outcomes}
-        outcome = outcomes.get(status, "unavailable" if status >= 500 else "rejected")
-        if 400 <= status < 500:
-            code = get_path(body, "error", "code")
-            outcome = _outcome_from_text(f"{message} {code}") or outcome
-        if outcome == "bad_key" and not self.key_name:
-            outcome = "blocked"
+        outcome = self._classify(_find_status(body) or status, message)
         redirect = f", {describe_redirect(headers.get('Location'))}" if status < 400 else ""
         detail = f"HTTP {status}{redirect}"
         detail += f": {message}" if message else ""
-        retry_after = _find_wait(headers, time.time())
+        retry_after = _find_wait(headers, time.time()) or find_told_wait(message)
         return self.build_error(outcome, detail, retry_after)
 
     def parse_object(self, data: bytes) -> Json:
@@ -220,14 +223,36 @@ class Endpoint:
 
 
 def find_error_message(body: object) -> str:
-    """The error message in a service's JSON reply, at any of the usual paths; "" if none."""
-    paths = "error message detail detail.error error.message error.info error.detail"
-    first = get_path(body, "errors", 0)
+    """What a service's JSON reply says of an error, at any of the usual paths; "" if nothing.
+
+    After the message come the names of the error and of the refused option, where it has them not.
+    """
+    paths = "error message detail detail.error error.message error.info error.detail msg"
+    listed = get_path(body, "errors", 0) or get_path(body, "detail", 0)
     messages = (
         *(get_path(body, *path.split(".")) for path in paths.split()),
-        *(get_path(first, name) for name in ("message", "detail")),
+        *(get_path(listed, name) for name in ("message", "detail", "msg")),
     )
-    return next((text for text in messages if isinstance(text, str) and text), "")
+    said = next((text for text in messages if isinstance(text, str) and text), "")
+    named = ("error", "code"), ("error", "param"), ("code",)
+    names = [get_path(listed, "loc", -1), *(get_path(body, *path) for path in named)]
+    more = [name for name in names if isinstance(name, str) and name not in said]
+    return f"{said} ({', '.join(more)})" if more else said
+
+
+def _find_status(body: object) -> int:
+    """The HTTP status that an error in a body names as its code; 0 if it names none."""
+    codes = (get_path(body, "error", "code"), get_path(body, "code"))
+    return next((int(c) for c in codes if re.fullmatch(r"[45]\d\d", str(c))), 0)
+
+
+def find_told_wait(message: str) -> float | None:
+    """Seconds to wait, from the words of an error; None if they tell none. A limit of 0 is long."""
+    if re.search(r"\blimit:? 0\b(?!\.)", message, re.I):
+        return QUOTA_WAIT
+    if not (told := _WAIT.search(message)):
+        return None
+    return int(told[1] or 0) * 60 + float(told[2]) / (1000 if told[3].lower() == "ms" else 1)
 
 
 def describe_redirect(location: str | None) -> str:
@@ -248,12 +273,8 @@ def parse_retry_after(value: str | None, now: float) -> float | None:
     try:
         return max(0.0, float(value))
     except ValueError:
-        pass
-    try:
-        date = parsedate_to_datetime(value)
-        return max(0.0, (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp() - now)
-    except (ValueError, OverflowError):
-        return None
+        date = parsedate_tz(value)
+        return max(0.0, mktime_tz(date) - now) if date else None
 
 
 def _find_wait(headers: Mapping[str, str], now: float) -> float | None:
@@ -268,11 +289,6 @@ def _find_wait(headers: Mapping[str, str], now: float) -> float | None:
     used_up = [at for count, at in windows if count.strip() == "0"]
     waits = [float(at) for at in used_up if at.strip().isdecimal()]
     return max((max(0.0, at - now) if at > FIRST_TIME else at for at in waits), default=None)
-
-
-def _outcome_from_text(message: str) -> Outcome | None:
-    """The outcome that an error message of a service stands for; None if it is none known."""
-    return next((outcome for words, outcome in OUTCOMES_BY_TEXT if words.search(message)), None)
 
 
 def _parse_json(data: bytes) -> object:

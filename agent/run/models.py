@@ -157,19 +157,9 @@ def _make_compatible(
 ) -> list[Model]:
     from agent.llm.openai_compatible import OpenAICompatible
 
-    takes_effort = settings.thinking != "auto"  # the user says so
-    return [
-        OpenAICompatible(
-            name,
-            base_url,
-            key,
-            settings.llm_timeout,
-            _find_price(settings, name),
-            takes_effort,
-            provider,
-        )
-        for name in names
-    ]
+    server = base_url, key, settings.llm_timeout
+    more = settings.thinking != "auto", provider  # who sets it says that the server takes it
+    return [OpenAICompatible(name, *server, _find_price(settings, name), *more) for name in names]
 
 
 def _find_price(settings: Settings, model: str) -> Price | None:

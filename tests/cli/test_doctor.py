@@ -17,7 +17,7 @@ from agent.cli.diagnosis.checks import find_secrets, missing_requirements, redac
 from agent.cli.diagnosis.results import Check
 from agent.settings import user_file
 from tests.support.processes import run_command
-from tests.support.services import OPENAI_KEY, SERPAPI_KEY, Raw, Services
+from tests.support.services import OPENAI_KEY, Raw, Services
 
 ROOT = Path(__file__).parents[2]
 NOWHERE = "http://127.0.0.1:9"  # nothing listens there
@@ -63,31 +63,12 @@ def test_all_is_well(services: Services, tmp_path: Path) -> None:
     assert "window: 1,048,576 tokens" in detail and "for a million tokens in, $" in detail
     assert found["model gemini:gemini-3.5-flash-lite"].status == "ok"
     assert found["search serpapi"].detail == "answers; hits: 1"
-    assert found["search of a run"].detail == "serpapi"
-    assert found["corpus"].status == found["packages"].status == "ok"
+    assert found["corpus"].status == found["agent"].status == "ok"
     assert found["key GEMINI_API_KEY"].detail == "set"
     assert found["key EXA_API_KEY"].detail == "not set"
     assert not services.tasks(), "a look-up of models costs nothing"
     assert services.search_queries == ["Wikipedia"]
     assert not list((tmp_path / "runs").iterdir()), "the trial file is gone"
-
-
-@pytest.mark.slow
-def test_it_says_which_search_a_run_will_use(services: Services, tmp_path: Path) -> None:
-    order = "serpapi,google,wikipedia"
-    environment = services.environment(
-        tmp_path, SEARCH_PROVIDERS=order, SERPAPI_API_KEY="", WIKIPEDIA_BASE_URL=NOWHERE
-    )
-    found = told(environment, tmp_path)
-    assert found["key GEMINI_API_KEY"].detail == "set"
-    assert "$0.014" in found["search google"].detail and found["search google"].status == "ok"
-    assert found["search of a run"].detail == "google"
-    assert services.grounded_queries == [], "none is paid for"
-    services.default_hits = ["a page"]
-    found = told(environment | {"SERPAPI_API_KEY": SERPAPI_KEY}, tmp_path)
-    assert found["search of a run"].detail == "serpapi; if it fails or has no hits, google"
-    found = told(environment | {"GEMINI_API_KEY": ""}, tmp_path)
-    assert found["search google"].status == found["search of a run"].status == "warn"
 
 
 @pytest.mark.slow

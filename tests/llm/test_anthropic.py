@@ -85,14 +85,8 @@ def test_thoughts_are_not_read_and_cached_tokens_have_their_prices(services: Ser
     assert ModelChain([claude(services, None)], 5, ())(TASK).usd is None
 
 
-@pytest.mark.parametrize(
-    ("takes", "forms"),
-    [({"tool", "prompt"}, ["format", "tool"]), ({"prompt"}, ["format", "tool", "prompt"])],
-)
-def test_a_way_of_asking_for_json_that_is_refused_is_given_up(
-    takes: set[str], forms: list[str], services: Services
-) -> None:
-    services.anthropic_forms = takes
+def test_a_way_of_asking_for_json_that_is_refused_is_given_up(services: Services) -> None:
+    services.anthropic_forms, forms = {"prompt"}, ["format", "prompt"]
     services.think = lambda asked: GOOD
     model = claude(services)
     chain = ModelChain([model], 5, ())
@@ -183,7 +177,7 @@ REFUSALS: list[tuple[Raw, Outcome, list[float]]] = [
     (anthropic_error(400, "invalid", "Your credit balance is too low to go on."), "no_credit", []),
     (anthropic_error(400, "no", "You reached your specified API usage limits."), "no_credit", []),
     (anthropic_error(404, "not_found_error", "model: claude-x"), "not_found", []),
-    (anthropic_error(413, "request_too_large", "too large"), "rejected", []),
+    (anthropic_error(413, "request_too_large", "too large"), "too_long", []),
     (anthropic_error(429, "rate_limit_error", "slow down"), "rate_limited", [2, 4, 8]),
     (
         anthropic_error(429, "rate_limit_error", "slow")._replace(headers={"Retry-After": "5"}),

@@ -13,12 +13,13 @@ from agent.errors import ModelFailed, NotConfigured, UsageError
 from agent.llm import ModelChain
 from agent.llm.openai_compatible import OpenAICompatible
 from agent.llm.openai_tools import extract_turn_json
+from agent.outside import Excerpt
 from agent.run import research
 from agent.settings import Settings, parse_settings
 from agent.steps.generate_queries import MakeQueries
 from agent.steps.reflect import ReadSources
 from tests.steps.test_slots import TOPIC, ended
-from tests.support.services import OPENAI_KEY, Raw, Services, openai_reply
+from tests.support.services import OPENAI_KEY, ModelRequest, Raw, Services, openai_reply
 
 
 @pytest.fixture
@@ -168,6 +169,132 @@ def test_a_refusal_that_names_no_option_changes_none(refusal: str, services: Ser
     with pytest.raises(ModelFailed, match=refusal) as failed:
         local_chain(services)(TASK)
     assert failed.value.outcome == "rejected" and services.forms == ["json_schema"]
+
+
+def body_of(error: Any) -> str:
+    return json.dumps({"error": error})
+
+
+FILTERED = {"message": "The response was filtered due to the prompt.", "code": "content_filter"}
+WINDOW = "max_total_tokens (1721) must be less than or equal to max_seq_len (1310)"
+LARGE = "Request too large for model `m` on tokens per minute (TPM): Limit 600, Requested 1423."
+ERRORS: dict[str, tuple[Raw, str, str, int]] = {
+    "upstream": (
+        Raw(200, body_of({"message": "Upstream error", "code": 502})),
+        "unavailable",
+        "",
+        2,
+    ),
+    "limited": (Raw(200, body_of({"message": "Slow down", "code": 429})), "rate_limited", "", 2),
+    "in a stream": (
+        Raw(200, f"data: {body_of({'message': 'Slow', 'code': 429})}\n\n"),
+        "rate_limited",
+        "",
+        2,
+    ),
+    "no room": (Raw(429, body_of({"message": "Quota: limit: 0, model: m"})), "rate_limited", "", 1),
+    "filter": (Raw(400, body_of(FILTERED)), "blocked", "", 1),
+    "quota": (
+        Raw(429, body_of({"message": "Pay.", "code": "insufficient_quota"})),
+        "no_credit",
+        "",
+        1,
+    ),
+    "too large": (
+        Raw(413, body_of({"message": LARGE, "code": "rate_limit_exceeded"})),
+        "too_long",
+        "",
+        1,
+    ),
+    "window": (
+        Raw(
+            400,
+            json.dumps(
+                {
+                    "code": 20015,
+                    "message": WINDOW,
+                }
+            ),
+        ),
+        "too_long",
+        "",
+        1,
+    ),
+    "no address": (Raw(404, "404 page not found"), "not_found", "/v1", 1),
+    "no endpoint": (Raw(200, body_of("Unexpected endpoint or method.")), "not_found", "/v1", 1),
+    "no model": (
+        Raw(404, body_of({"message": "model 'm' not found, try pulling it"})),
+        "not_found",
+        "name of the model",
+        1,
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", ERRORS)
+def test_errors_are_told_apart_by_what_they_say(kind: str, services: Services) -> None:
+    """The service's own words are told; only what may pass is asked again."""
+    raw, outcome, remedy, calls = ERRORS[kind]
+    services.think = lambda asked: raw
+    services.openai_needs_key = False
+    model = OpenAICompatible("m", f"{services.base}/openai/", "", 5, None)
+    with pytest.raises(ModelFailed) as failed:
+        ModelChain([model], 5, (0,))(TASK)
+    assert failed.value.outcome == outcome and remedy in failed.value.remedy
+    assert len(services.model_requests) == calls and set(services.forms) == {"json_schema"}
+    said = failed.value.attempts[0]
+    assert said.outcome == outcome and said.detail
+
+
+def test_the_wait_of_an_error_is_waited(services: Services) -> None:
+    replies = [Raw(429, body_of({"message": "Rate limit. Please try again in 1m2.5s."})), JSON]
+    services.think = lambda asked: replies.pop(0)
+    services.openai_needs_key = False
+    model = OpenAICompatible("m", f"{services.base}/openai/v1/chat/completions", "", 5, None)
+    with pytest.raises(ModelFailed) as failed:
+        ModelChain([model], 5, (0,))(TASK)  # longer than anybody waits
+    assert failed.value.outcome == "rate_limited"
+    replies.insert(0, Raw(429, body_of({"message": "Please try again in 750ms."})))
+    waits: list[float] = []
+    ModelChain([model], 5, (0,), waits.append)(TASK)
+    assert waits == [0.75]
+
+
+def test_a_key_in_quotes_is_named(services: Services) -> None:
+    model = OpenAICompatible("m", f"{services.base}/openai/v1", "'sk-quoted'", 5, None)
+    with pytest.raises(ModelFailed) as failed:
+        model.generate(TASK, "")
+    assert failed.value.remedy == "Take the quotes off OPENAI_API_KEY."
+
+
+def test_a_prompt_that_the_server_cut_is_told_and_cut(services: Services) -> None:
+    """A reply that can be used is; after another one less evidence is shown."""
+    source = Excerpt(source=1, title="t", url="u", passages=("Argentina won. " * 400,))
+    task = ReadSources(topic="x", evidence=(source,))
+    nothing = {"answerable": False, "answer": "", "citations": [], "slots": []}
+    replies = ["I cannot see a question.", json.dumps(nothing)]
+
+    def think(asked: ModelRequest) -> Raw:
+        body = openai_reply(replies.pop(0))
+        body["usage"]["prompt_tokens"] = 128
+        return Raw(200, json.dumps(body))
+
+    services.think = think
+    reply = local_chain(services)(task)
+    first, second = services.model_requests
+    assert second.prompt.count("Argentina won") < first.prompt.count("Argentina won") / 2
+    assert [attempt.outcome for attempt in reply.attempts] == ["invalid", "ok"]
+    assert all("OLLAMA_CONTEXT_LENGTH" in attempt.remedy for attempt in reply.attempts[:1])
+
+
+@pytest.mark.parametrize(("cost", "usd"), [(0.0125, 0.0125), (0, 0.0), ("x", None), (-1, None)])
+def test_the_cost_that_a_service_tells_is_the_price(
+    cost: Any, usd: Any, services: Services
+) -> None:
+    body = openai_reply(JSON)
+    body["usage"]["cost"] = cost
+    services.think = lambda asked: Raw(200, json.dumps(body))
+    assert local_chain(services)(TASK).usd == usd
 
 
 @pytest.mark.parametrize("ids", [("same", "same"), ("", ""), (None, None), ("call_1", "call_1")])

@@ -269,7 +269,7 @@ def test_a_malformed_call_of_gemini_is_asked_for_again(world: Services, settings
     script_replies(world, Raw(200, json.dumps(body)))
     _, answer = run_checked_report(TOPIC, settings)
     assert answer.status == "complete" and not answer.degraded
-    assert "the call of a tool was malformed" in world.model_requests[2].prompt
+    assert "the reply ended early (MALFORMED_FUNCTION_CALL)" in world.model_requests[2].prompt
 
 
 @pytest.fixture

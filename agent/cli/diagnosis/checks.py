@@ -17,7 +17,7 @@ from agent.cli.diagnosis.machine import (
     origin_checks,
 )
 from agent.cli.diagnosis.results import Check, Job, Result, make_error_result
-from agent.cli.diagnosis.services import describe_search, service_checks
+from agent.cli.diagnosis.services import service_checks
 from agent.errors import AgentError
 from agent.outside import spawn
 from agent.settings import (
@@ -63,9 +63,7 @@ def run_checks(
     else:
         export_to_libraries(variables)
         jobs |= service_checks(settings.model_copy(update={"corpus": corpus}))
-    checks = redact(_run_jobs(jobs, ends_at), find_secrets(values))
-    summary = describe_search(checks)  # has names of providers only, so it needs no redaction
-    return [*checks, summary] if summary else checks
+    return redact(_run_jobs(jobs, ends_at), find_secrets(values))
 
 
 def _read_files(

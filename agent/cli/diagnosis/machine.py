@@ -1,11 +1,10 @@
-"""Checks of this machine, without network: files that set variables, packages, formats, keys."""
+"""Checks of this machine, without network: files that set variables, formats, keys."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from agent import __version__
@@ -28,34 +27,16 @@ from agent.settings import (
 MAX_SUFFIXES = 8  # of a format that are named
 ORIGINS: dict[Origin, str] = {"shell": "the shell", "user": "the user's file", "folder": ".env"}
 KEYS = [*MODEL_KEY_VARIABLES, *KEY_VARIABLES.values()]
-PACKAGES = (
-    "google-genai google-search-results requests httpx2 trafilatura lxml pypdfium2 pydantic "
-    "jsonschema"
-).split()
 
 
 def machine_checks(environment: Mapping[str, str]) -> dict[str, Job]:
-    """The checks of the interpreter, packages, formats and keys."""
+    """The checks of the interpreter, formats and keys."""
     return {
-        "python": lambda: Result("ok", f"{sys.version.split()[0]} on {sys.platform}"),
-        "packages": _check_packages,
+        "agent": lambda: Result("ok", f"{__version__}, Python {sys.version.split()[0]}"),
         **{f"format {one.name}": partial(_check_format, one) for one in FORMATS},
         "format scanned PDF": _check_ocr,
         **{f"key {name}": partial(_check_key, name, environment) for name in KEYS},
     }
-
-
-def _check_packages() -> Result:
-    installed, missing = [f"agent {__version__}"], []
-    for name in PACKAGES:
-        try:
-            installed.append(f"{name} {version(name)}")
-        except PackageNotFoundError:
-            missing.append(name)
-    if missing:
-        remedy = "pip install -r requirements.txt"
-        return Result("fail", f"not installed: {', '.join(missing)}", remedy)
-    return Result("ok", ", ".join(installed))
 
 
 def _check_format(one: Format) -> Result:

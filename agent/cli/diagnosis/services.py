@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from functools import partial
 from pathlib import Path, PurePath
 from tempfile import TemporaryFile
 
-from agent.cli.diagnosis.results import Check, Job, Result, Status, make_error_result
+from agent.cli.diagnosis.results import Job, Result, Status, make_error_result
 from agent.errors import AgentError
 from agent.llm import Generation, Model, model_label
 from agent.outside import spawn
-from agent.outside.budget import sum_usage
-from agent.outside.recording import read_journal
 from agent.pages.browser import REMEDY, find_browser
 from agent.run.models import make_models
 from agent.run.sources import DEMO
@@ -24,9 +21,6 @@ from agent.search.mcp.source import open_servers
 from agent.settings import Settings, user_folder
 from agent.state.sanitizing import sanitize_line
 
-LAST_RUNS = 20  # whose replies are counted
-MANY_MENDED = 0.2  # of the replies
-SEARCH_ROW = "search of a run"
 PROBE_QUERY = "Wikipedia"  # every search engine has hits for it
 
 
@@ -42,9 +36,7 @@ def service_checks(settings: Settings) -> dict[str, Job]:
     }
     if settings.corpus:
         jobs["documents"] = partial(check_corpus, settings.corpus, cache)
-    judge = {"judge": partial(_describe_judge, settings)}
-    replies = {"replies": partial(_describe_replies, runs)}
-    return {**jobs, **_model_checks(settings), **replies, **judge, **_search_checks(settings)}
+    return {**jobs, **_model_checks(settings), **_search_checks(settings)}
 
 
 def _check_writable(folder: Path, variable: str) -> Result:
@@ -103,29 +95,6 @@ def _describe_price(model: Model) -> str:
     return f"${read:g} for a million tokens in, ${both - read:g} out"
 
 
-def _describe_replies(runs: Path) -> Result:
-    """How many replies of models in the last runs had another shape than was asked for."""
-    newest = sorted(runs.glob("*.jsonl"), key=lambda path: path.name, reverse=True)[:LAST_RUNS]
-    asked = mended = 0
-    for path in newest:
-        with suppress(AgentError):  # no journal, or one of another version
-            usage = sum_usage(read_journal(path).calls.values())
-            asked, mended = asked + usage.llm_calls, mended + usage.mended
-    if mended > MANY_MENDED * asked:
-        remedy = "They were read as they are meant; a larger model keeps to the form."
-        return Result("warn", f"{mended} of the last {asked} had another shape", remedy)
-    return Result("ok", f"{mended} of the last {asked} had another shape, and were mended")
-
-
-def _describe_judge(settings: Settings) -> Result:
-    """Who judges the sentences that rules cannot prove."""
-    model, *_ = settings.models_for("judge")
-    if settings.verify == "rules" or model == "extractive":
-        return Result("ok", "rules alone: what they cannot prove stays unchecked")
-    each = "each sentence by itself" if settings.claims_per_call == 1 else "several in one call"
-    return Result("ok", f"{model} judges, {each}")
-
-
 def _warm_models(models: Iterable[Model]) -> None:
     """Import the SDK in one thread: it fails if two threads import it at once."""
     for model in models:
@@ -141,18 +110,6 @@ def _search_checks(settings: Settings) -> dict[str, Job]:
         result = make_error_result(error)
         return {"search": lambda: result}
     return {f"search {provider.name}": partial(_check_search, provider) for provider in providers}
-
-
-def describe_search(checks: Sequence[Check]) -> Check | None:
-    """Which search a run will use, by the checks of the providers; None where none is named."""
-    rows = [check for check in checks if check.name.startswith("search ")]
-    names = [check.name.removeprefix("search ") for check in rows if check.status == "ok"]
-    if not rows:
-        return None
-    if not names:
-        return Check(SEARCH_ROW, "warn", "none answers", "See the rows above.", 0.0)
-    then = f"; if it fails or has no hits, {', '.join(names[1:])}" if names[1:] else ""
-    return Check(SEARCH_ROW, "ok", f"{names[0]}{then}", "", 0.0)
 
 
 def _check_search(provider: Provider) -> Result:
