@@ -56,11 +56,7 @@ ARMS: dict[str, dict[str, Any]] = {
 }
 #: Pages and reader. Questions of one hop, which have no parts, are left out of the last way, in
 #: which the other strategies are asked too.
-WAYS = (
-    ("short pages", "names"),
-    ("long pages", "sub-questions"),
-    ("short pages", "sub-questions"),
-)
+WAYS = (("short pages", "names"), ("long pages", "sub-questions"), ("short pages", "sub-questions"))
 LONG = "long.jsonl"
 PAGE_WORDS = 20_000
 
@@ -201,12 +197,7 @@ def _is(cause: str) -> Cell:
     return count(lambda outcome: outcome.cause == cause)
 
 
-WAY = {
-    "half": "trial.half",
-    "pages": "trial.web",
-    "reader": "trial.reader",
-    "way": "trial.arm",
-}
+WAY = {"half": "trial.half", "pages": "trial.web", "reader": "trial.reader", "way": "trial.arm"}
 FIGURES = {
     "n": size,
     "**right**": count("right"),

@@ -120,10 +120,7 @@ trace = Target(
     _golden_journals("offline.json", "conflict.json"),
 )
 answer = Target(
-    _read_answer,
-    (AgentError, *_NOT_JSON),
-    50_000,
-    _golden_answers("offline.json", "conflict.json"),
+    _read_answer, (AgentError, *_NOT_JSON), 50_000, _golden_answers("offline.json", "conflict.json")
 )
 schema = Target(_read_schema, (UsageError, *_NOT_JSON))
 pattern = Target(_read_pattern, (UsageError,), longest=5000)
