@@ -55,7 +55,7 @@ LIBRARY_VARIABLES = {
 #: Variables that count in the shell alone: the user's word.
 SHELL_VARIABLES = {f"{OWN_PREFIX}TRUST_ENV": "trust_env"}
 #: Fields that `.env` of a folder never sets, whatever is trusted: what they name is started.
-USER_FIELDS = {"mcp_servers"}
+USER_FIELDS = {"mcp_servers", "page_browser_path"}
 #: Every variable that counts, and what it sets. Names for the same thing count as one.
 KNOWN_VARIABLES = {**ENVIRONMENT, **LIBRARY_VARIABLES, **SHELL_VARIABLES}
 

@@ -267,11 +267,25 @@ def test_every_risk_is_refused_beside_a_key(field: str, folder: Path) -> None:
 def test_every_address_path_and_switch_of_security_is_among_the_risks() -> None:
     """A new setting of this kind has to be decided on."""
     fields = Settings.model_fields
-    kinds = {name for name in fields if name.endswith(("_url", "_dir", "_file"))}
+    kinds = {name for name in fields if name.endswith(("_url", "_dir", "_file", "_path"))}
     words = ("proxy", "private", "hosts", "vertexai", "project", "servers")
     kinds |= {name for name in fields if any(word in name for word in words)}
     assert kinds - USER_FIELDS == {field for field in RISKS if field in fields}
     assert {f"base_urls.{service}" for service in BASE_URLS} <= RISKS.keys()
+
+
+@pytest.mark.parametrize("name", ["PAGE_BROWSER_PATH", "MCP_SERVERS"])
+def test_a_folder_names_no_program_whatever_is_trusted(name: str, folder: Path) -> None:
+    write_env(
+        folder / ".env", f"RESEARCH_AGENT_{name}=/theirs", "RESEARCH_AGENT_PAGE_BROWSER=always"
+    )
+    for trust in (None, True):
+        settings = settings_of(folder, {}, trust_env=trust)
+        assert getattr(settings, name.lower()) is None and settings.page_browser == "always"
+    assert (
+        str(getattr(settings_of(folder, {f"RESEARCH_AGENT_{name}": "/mine"}), name.lower()))
+        == "/mine"
+    )
 
 
 def test_what_changes_nothing_is_no_risk(folder: Path) -> None:
