@@ -31,7 +31,8 @@ def describe_fallbacks(research: Research) -> Iterator[str]:
             yield f"{', '.join(names)} failed; {model} answered instead."
     tasks = dict.fromkeys(event.task for event in events if event.is_by_rules)
     if tasks and not research.model_failures:
-        yield f"No model was used for: {', '.join(tasks)}. What stands in is quoted from sources."
+        some = "" if all(event.is_by_rules for event in events) else f" for {', '.join(tasks)}"
+        yield f"No model was used{some}: the answer is made of sentences quoted from sources."
 
 
 def failed_models(event: Asked) -> tuple[str, ...]:

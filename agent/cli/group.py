@@ -35,22 +35,17 @@ class ResearchGroup(click.Group):
     def main(self, args: Sequence[str] | None = None, *given: Any, **extra: Any) -> Any:
         """Run the command that the first word names, or ask."""
         words = list(sys.argv[1:] if args is None else args)
+        near = get_close_matches(words[0].lower(), SUMMARIES, n=1, cutoff=NEARLY) if words else []
         if words and words[0] in SUMMARIES and words[0] != ASK:
             return super().main(words, *given, **extra)
         if words[:1] == [ASK]:
             words = words[1:]
-        elif near := _find_near_name(words):
+        elif near:
             raise click.UsageError(
-                f"There is no command {words[0]!r}. Did you mean {NAME} {near}? "
+                f"There is no command {words[0]!r}. Did you mean {NAME} {near[0]}? "
                 f"To research it: {NAME} {ASK} {words[0]}"
             )
         return load_command(ASK).main(words, *given, **extra)
-
-
-def _find_near_name(words: Sequence[str]) -> str:
-    """The command whose name the first word nearly is; "" where it is none."""
-    word = words[0].lower() if words else ""
-    return next(iter(get_close_matches(word, SUMMARIES, n=1, cutoff=NEARLY)), "")
 
 
 def load_command(name: str) -> click.Command:

@@ -133,7 +133,7 @@ class OpenAICompatible:
             return True
         if refusal.outcome != "rejected":
             return False
-        if task.max_reply_tokens and all(name in message for name in LIMIT_NAMES):
+        if LIMIT_NAMES[0] in message and self._limit_name == LIMIT_NAMES[0]:
             self._limit_name = LIMIT_NAMES[1]
             return True
         for option in sorted(self._options):
