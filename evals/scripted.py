@@ -66,7 +66,7 @@ def run_scripted(topic: str, model: Any, corpus: Path, bench: Bench, **settings:
     """A finished run with a scripted model and a corpus as the web."""
     from agent.outside.journal import Journal
     from agent.run import Run
-    from agent.run.calls import compose_calls
+    from agent.run.calls import cache_sources, compose_calls
     from agent.run.header import RunSpec
     from agent.run.request import requested_slots
     from agent.run.sources import open_sources
@@ -78,7 +78,9 @@ def run_scripted(topic: str, model: Any, corpus: Path, bench: Bench, **settings:
     journal = Journal({**header, "strategy": made.strategy})
     spec = RunSpec(Path(), journal.header, made, RunRequest())
     limiter = RateLimiter(no_rate_limits())
-    outside = compose_calls(spec, journal, [model], open_sources(made), limiter)
+    outside = compose_calls(
+        spec, journal, [model], cache_sources(made, open_sources(made)), limiter
+    )
     return finish(Run(spec, journal, outside, requested_slots(made)))
 
 

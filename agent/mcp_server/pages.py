@@ -11,7 +11,7 @@ from agent.answer.addresses import SCHEME, CorpusAddresses
 from agent.errors import AgentError, OutsideError
 from agent.outside.query_guard import QueryGuard
 from agent.outside.rate_limits import RateLimiter
-from agent.run.calls import secrets_of
+from agent.run.calls import cache_sources, secrets_of
 from agent.run.resources import open_rate_limits
 from agent.run.sources import Sources, find_corpus, open_page_reader, open_sources, uses_web
 from agent.search.mcp.source import load_place
@@ -86,8 +86,8 @@ class PageTools:
     def _open(self) -> Iterator[tuple[Settings, Sources]]:
         """The settings as they are now, and their sources."""
         settings = self._configure({}).model_copy(update={"allow_private_network": False})
-        limiter, sources = RateLimiter(open_rate_limits(settings)), open_sources(settings)
-        sources.limit(limiter.acquire)
+        sources = cache_sources(settings, open_sources(settings))
+        sources.limit(RateLimiter(open_rate_limits(settings)).acquire)
         try:
             yield settings, sources
         except OutsideError as error:  # which may name a file of this machine

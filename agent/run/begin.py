@@ -11,7 +11,7 @@ from agent.errors import UsageError
 from agent.outside.journal import Journal
 from agent.outside.rate_limits import RateLimiter
 from agent.outside.recording import has_header, parent_of, read_header, read_journal
-from agent.run.calls import compose_calls
+from agent.run.calls import cache_sources, compose_calls
 from agent.run.follow import describe_followed, find_chain
 from agent.run.header import RunSpec, journal_path, make_header, new_run_name, restore_shape
 from agent.run.loop import Run
@@ -111,7 +111,7 @@ def _open_sources(spec: RunSpec, corpus: Corpus | None) -> Sources:
     """The sources of the settings, with the pages of the runs that the run follows, if any."""
     settings = spec.settings
     seconds = settings.max_seconds and CORPUS_TIME_SHARE * settings.max_seconds
-    sources = open_sources(settings, corpus, seconds)
+    sources = cache_sources(settings, open_sources(settings, corpus, seconds))
     parent = parent_of(spec.header)
     if parent is None:
         return sources

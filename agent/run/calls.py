@@ -29,7 +29,7 @@ from agent.run.costs import (
 from agent.run.header import RunSpec
 from agent.run.models import answer_extractively, order_models
 from agent.run.sources import Sources
-from agent.settings import Settings
+from agent.settings import BASE_URLS, Settings, user_folder
 from agent.settings.mcp_servers import find_mcp_servers
 from agent.state import Frozen, Page, SearchResults
 from agent.state.json_data import Json
@@ -58,7 +58,7 @@ def compose_calls(
     search: journal(budget(query guard(cache(fallback(rate limit(provider))))))
     read:   journal(budget(cache(page reader)))
 
-    The sources come with their cache and fallback. Replies of models are not cached.
+    The sources come with their fallback, behind `cache_sources`. Replies of models are not cached.
     """
     settings = spec.settings
     orders = order_models(settings, models)
@@ -96,6 +96,50 @@ def compose_calls(
         close,
         sources.warnings,
         _record_parent(context, sources),
+    )
+
+
+def cache_sources(settings: Settings, sources: Sources) -> Sources:
+    """The sources behind the cache that all runs share, with the keepers before it."""
+    from agent.outside.cache import Cache, DiskStore
+
+    if sources.cached and settings.cache and settings.cache_ttl:
+        folder = (settings.cache_dir or user_folder("cache")) / "web"
+        cache = Cache(DiskStore(folder), settings.cache_ttl)
+        if sources.cached == "all":
+            sources.find = cache.wrap_search(sources.find, **_search_key_fields(settings))
+        sources.read = cache.wrap_read(sources.read, **_read_key_fields(settings))
+        sources.problems.append(lambda: (cache.problem,))
+        sources.warms.append(cache.warm)
+        sources.closes.append(cache.close)
+    sources.add_keepers()
+    return sources
+
+
+def _search_key_fields(settings: Settings) -> dict[str, Any]:
+    """The settings that affect the results of a search. Of an API key: whether it is set."""
+    from agent.search.providers import SETS, account_of, find_services
+
+    in_sets = (name for one in SETS for name in find_services(settings, one))
+    asked = [*map(account_of, (*settings.search, *in_sets))]
+    names = {"search", "lang", "since", "allow_domains", "block_domains"}
+    fields = settings.model_dump(mode="json", include=names)
+    fields |= {name: settings.base_url(name) for name in asked if name in BASE_URLS}
+    fields["keys"] = [bool(settings.key(name)) for name in asked]
+    if "google" in settings.search:  # whose key and address are those of Gemini
+        account = settings.gemini_account
+        fields["google"] = [account.is_usable, account.base_url, settings.gemini_model]
+    return fields
+
+
+def _read_key_fields(settings: Settings) -> dict[str, Any]:
+    """The settings that permit reading: a page that a run may not read is a miss for it."""
+    return settings.model_dump(
+        mode="json",
+        include={
+            *("allow_private_network", "fetch_through_proxy", "respect_robots", "page_browser"),
+            *("since", "archive", "base_urls"),
+        },
     )
 
 

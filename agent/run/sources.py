@@ -6,16 +6,16 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from agent import USER_AGENT
 from agent.characters import strip_controls
 from agent.errors import ReadFailed
 from agent.outside.budget import Budget
 from agent.outside.plugins import load_plugins
-from agent.settings import BASE_URLS, Settings, user_folder
+from agent.settings import Settings, user_folder
 from agent.state import Page, SearchResults
 from agent.state.clock import utc_now
 from agent.state.sanitizing import sanitize_for_display, sanitize_line
@@ -65,6 +65,9 @@ class Sources:
     warms: list[Callable[[], None]] = field(default_factory=list)  # import what reading needs
     closes: list[Callable[[], None]] = field(default_factory=list)
     problems: list[Callable[[], tuple[str, ...]]] = field(default_factory=list)
+    #: What the cache of all runs may hold. Keepers come before it: `run/calls.py` adds both.
+    cached: Literal["", "pages", "all"] = ""
+    add_keepers: Callable[[], object] = tuple  # none
     # of the pages of the runs that the run follows
     search_parent: Search = _refuse_call
     read_parent: Read = _refuse_call
@@ -253,7 +256,7 @@ class _SearchOf:
 
 
 def _open_web(settings: Settings, corpus: Corpus | None, runs: RunPages | None) -> Sources:
-    """The web behind the cache; with a `corpus` among the search providers, without a cache.
+    """The web; with a `corpus` among the search providers, which no cache holds.
 
     What MCP servers give is never in the cache: it may be private.
     """
@@ -270,9 +273,9 @@ def _open_web(settings: Settings, corpus: Corpus | None, runs: RunPages | None) 
     sources.closes += [reader.close, chain.close]
     if corpus:
         sources.read = _read_first(corpus.read, sources.read)
-    elif settings.cache and settings.cache_ttl:
-        _add_cache(settings, sources, searches=not (servers or runs))
-    _add_keepers(settings, sources, reader, servers, runs)
+    else:
+        sources.cached = "pages" if servers or runs else "all"
+    sources.add_keepers = partial(_add_keepers, settings, sources, reader, servers, runs)
     return sources
 
 
@@ -382,45 +385,4 @@ def search_options(settings: Settings) -> SearchOptions:
         since=settings.since,
         allow_domains=settings.allow_domains,
         block_domains=settings.block_domains,
-    )
-
-
-def _add_cache(settings: Settings, sources: Sources, *, searches: bool) -> None:
-    """Put the cache that all runs share before the web, with or without its searches."""
-    from agent.outside.cache import Cache, DiskStore
-
-    folder = (settings.cache_dir or user_folder("cache")) / "web"
-    cache = Cache(DiskStore(folder), settings.cache_ttl)
-    if searches:
-        sources.find = cache.wrap_search(sources.find, **_search_key_fields(settings))
-    sources.read = cache.wrap_read(sources.read, **_read_key_fields(settings))
-    sources.problems.append(lambda: (cache.problem,))
-    sources.warms.append(cache.warm)
-    sources.closes.append(cache.close)
-
-
-def _search_key_fields(settings: Settings) -> dict[str, Any]:
-    """The settings that affect the results of a search. Of an API key: whether it is set."""
-    from agent.search.providers import SETS, account_of, find_services
-
-    in_sets = (name for one in SETS for name in find_services(settings, one))
-    asked = [*map(account_of, (*settings.search, *in_sets))]
-    names = {"search", "lang", "since", "allow_domains", "block_domains"}
-    fields = settings.model_dump(mode="json", include=names)
-    fields |= {name: settings.base_url(name) for name in asked if name in BASE_URLS}
-    fields["keys"] = [bool(settings.key(name)) for name in asked]
-    if "google" in settings.search:  # whose key and address are those of Gemini
-        account = settings.gemini_account
-        fields["google"] = [account.is_usable, account.base_url, settings.gemini_model]
-    return fields
-
-
-def _read_key_fields(settings: Settings) -> dict[str, Any]:
-    """The settings that permit reading: a page that a run may not read is a miss for it."""
-    return settings.model_dump(
-        mode="json",
-        include={
-            *("allow_private_network", "fetch_through_proxy", "respect_robots", "page_browser"),
-            *("since", "archive", "base_urls"),
-        },
     )

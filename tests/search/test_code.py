@@ -15,6 +15,7 @@ from agent.answer.json_format import to_json
 from agent.errors import ReadFailed, SearchFailed
 from agent.run import research
 from agent.run.audit import audit_answer
+from agent.run.calls import cache_sources
 from agent.run.sources import open_sources
 from agent.search import build_search_chain
 from agent.search.code import CODE, Code
@@ -267,7 +268,8 @@ def test_the_address_of_a_computation_is_read_by_computing_it(
 ) -> None:
     """Whoever names it: a server's client, or a report that is checked."""
     wire.get(COMPUTE, body=RESULT)
-    sources = open_sources(settings_of(SEARCH_PROVIDERS="wolfram", WOLFRAM_APP_ID=APP_ID))
+    settings = settings_of(SEARCH_PROVIDERS="wolfram", WOLFRAM_APP_ID=APP_ID)
+    sources = cache_sources(settings, open_sources(settings))
     page = sources.read(ADDRESS)
     assert "1184 km" in page.text and (page.url, page.text_from) == (ADDRESS, "wolfram")
     wire.replace(responses.GET, COMPUTE, status=403)

@@ -13,13 +13,7 @@ from typing import Any, NoReturn
 import click
 
 from agent.cli.shell.streams import open_streams, print_json, tell
-from agent.errors import (
-    AgentError,
-    OutputFailed,
-    Stopped,
-    UsageError,
-    format_error,
-)
+from agent.errors import AgentError, OutputFailed, Stopped, UsageError, format_error
 from agent.files import output_failure
 
 INTERRUPTED = 130  # exit status

@@ -156,10 +156,11 @@ class Watch:
         self, possible: Sequence[Change], state: WatchState, run: Run
     ) -> tuple[list[Change], dict[str, Doubt]]:
         """The changes that the sources bear out, or runs enough; and what is to be seen again."""
+        from agent.run.calls import cache_sources
         from agent.run.sources import open_sources
 
         changes, doubts = list[Change](), dict[str, Doubt]()
-        with closing(open_sources(self._settings)) as sources:
+        with closing(cache_sources(self._settings, open_sources(self._settings))) as sources:
             grounds = Grounds(run, state.runs, sources.read)
             for change in possible:
                 weight = grounds.weigh(change)
