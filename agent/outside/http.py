@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from email.utils import mktime_tz, parsedate_tz
 from functools import partial
@@ -270,11 +271,12 @@ def parse_retry_after(value: str | None, now: float) -> float | None:
     """
     if not value:
         return None
-    try:
+    with suppress(ValueError):
         return max(0.0, float(value))
-    except ValueError:
+    with suppress(ValueError, OverflowError):  # of a date that no calendar has
         date = parsedate_tz(value)
         return max(0.0, mktime_tz(date) - now) if date else None
+    return None
 
 
 def _find_wait(headers: Mapping[str, str], now: float) -> float | None:

@@ -134,13 +134,8 @@ def _search_key_fields(settings: Settings) -> dict[str, Any]:
 
 def _read_key_fields(settings: Settings) -> dict[str, Any]:
     """The settings that permit reading: a page that a run may not read is a miss for it."""
-    return settings.model_dump(
-        mode="json",
-        include={
-            *("allow_private_network", "fetch_through_proxy", "respect_robots", "page_browser"),
-            *("since", "archive", "base_urls"),
-        },
-    )
+    names = "allow_private_network fetch_through_proxy respect_robots page_browser since archive"
+    return settings.model_dump(mode="json", include={*names.split(), "base_urls"})
 
 
 def _record_parent(context: CallContext, sources: Sources) -> Parent | None:
