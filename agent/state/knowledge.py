@@ -203,7 +203,8 @@ class Research:
         known = [e for e in own if isinstance(e, Reflected | Verified) and e.findings]
         if known:
             return {finding.slot: finding for finding in known[-1].findings}
-        names = dict.fromkeys(slot.name.partition("[]")[0] for slot in self.slots)
+        asked = (slot.name for slot in self.slots if slot.is_asked)
+        names = dict.fromkeys(name.partition("[]")[0] for name in asked)
         return {name: Finding(slot=name, status="missing") for name in names}
 
     def latest_statements(self, *newest: Statement) -> tuple[Statement, ...]:

@@ -74,6 +74,8 @@ class Slot(Frozen):
     description: str = ""
     form: Form = Form()
     needed: bool = True  # without it the answer is not complete
+    #: By the caller or by words of the topic. Else only pages that name it support it.
+    is_asked: bool = Field(default=True, exclude_if=lambda is_asked: is_asked)
 
 
 class Attempt(Frozen):

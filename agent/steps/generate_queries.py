@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -9,8 +10,9 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from agent.evidence import fold
+from agent.evidence import content_words, fold
 from agent.outside import Ask, Task, TaskKind
+from agent.slots.forms import slot_words
 from agent.state import Event, Frozen, Queried, Research, Slot
 from agent.steps.asking import try_to_ask
 from agent.steps.prompt_rules import language_rule, render_topic
@@ -20,8 +22,8 @@ STAND_IN = "answer"  # the slot of a question that asks for none: its value is a
 MAX_SLOTS = 12
 MAX_QUERY_CHARS = 500
 
-
-SINCE = "YYYY-MM-DD, if only pages from that day on can answer (latest, this week); else empty"
+_DAY = re.compile(r"\s*\b(?:after|before):\S+", re.I)
+_YEAR = re.compile(r"\d{4}")
 
 
 class NamedSlot(Frozen):
@@ -30,13 +32,47 @@ class NamedSlot(Frozen):
     name: str = Field(description="short snake_case name")
     description: str = Field(default="", description="what to look for, in a few words")
     needed: bool = Field(default=True, description="whether without it there is no answer")
+    asked_by: str = Field(default="", description="the words of the topic that ask for it, copied")
 
 
-class QueryPlan(Frozen):
-    """Queries and slots for a topic."""
+class Recency(Frozen):
+    """From which day on pages can answer, if the topic says so."""
+
+    since: str = Field(
+        default="", description="YYYY-MM-DD, if the topic asks for no older pages; else empty"
+    )
+    since_asked_by: str = Field(default="", description="the words of the topic that do, copied")
+
+    def limit_queries(self, queries: Sequence[str], topic: str) -> list[str]:
+        """Queries for pages from the day on that the topic asks for; else without any day."""
+        plain = [_DAY.sub("", query) for query in queries]
+        day = self._find_day(topic)
+        return [f"{query} after:{day}" for query in plain] if day else plain
+
+    def _find_day(self, topic: str) -> date | None:
+        """The day, if words of the topic ask for it and name no other year."""
+        said, whole = fold(self.since_asked_by), fold(topic)
+        if not said or said not in whole or said == whole:
+            return None
+        try:
+            day = date.fromisoformat(self.since.strip())
+        except ValueError:
+            return None
+        return day if str(day.year) in (_YEAR.findall(said) or [str(day.year)]) else None
+
+
+class Queries(Frozen):
+    """What to search for."""
 
     queries: list[str] = Field(description="3 to 5 web search queries, each for another angle")
-    since: str = Field(default="", description=SINCE)
+
+
+# Fields are sent in the order of the bases from right to left.
+
+
+class QueryPlan(Recency, Queries):
+    """Queries and slots for a topic."""
+
     slots: list[NamedSlot] = Field(
         default_factory=list, description="1 to 6 facts that a complete answer must give"
     )
@@ -45,10 +81,9 @@ class QueryPlan(Frozen):
 #: How to plan, in every prompt that asks for queries and slots.
 PLAN_RULE = (
     "Give 3 to 5 short search queries that together find the "
-    "answer, and the slots: the facts that a complete answer must give (of a company: "
-    "founded, founders, headquarters; of a comparison: one per side and aspect). A "
-    "description says what to look for and tells no fact. Needed are those without which "
-    "there is no answer."
+    "answer, and the slots: the facts that the topic asks for, one for each part of it, each with "
+    "the words of the topic that ask for it. A description says what to look for and tells no "
+    "fact. Needed are those without which there is no answer."
 )
 
 
@@ -99,23 +134,14 @@ class GenerateQueries:
 
 def choose_queries(plan: QueryPlan, topic: str) -> tuple[str, ...]:
     """The queries of a plan, and first the topic itself, which no day limits."""
-    planned = limit_queries(plan.queries, plan.since)
+    planned = plan.limit_queries(plan.queries, topic)
     return deduplicate_queries([topic, *planned])[:MAX_QUERIES]
 
 
 def choose_slots(plan: QueryPlan, topic: str) -> tuple[Slot, ...]:
-    """The slots of a plan; where it names none, one that stands for the answer."""
+    """The slots of a plan that the topic asks for; without any, one that stands for the answer."""
     answer = Slot(name=STAND_IN, description=topic[:200], needed=False)
-    return _clean_slots(plan.slots) or (answer,)
-
-
-def limit_queries(queries: Sequence[str], since: str) -> list[str]:
-    """Queries for pages from a day on (`after:2026-01-31`); as they are for what is no day."""
-    try:
-        day = date.fromisoformat(since.strip())
-    except ValueError:
-        return list(queries)
-    return [query if "after:" in query else f"{query} after:{day}" for query in queries]
+    return _clean_slots(plan.slots, topic) or (answer,)
 
 
 def deduplicate_queries(queries: list[str]) -> tuple[str, ...]:
@@ -128,12 +154,35 @@ def deduplicate_queries(queries: list[str]) -> tuple[str, ...]:
     return tuple(by_folded.values())
 
 
-def _clean_slots(proposed: list[NamedSlot]) -> tuple[Slot, ...]:
-    """Slots as a model proposes them, bounded in number and length, each name once."""
+def _clean_slots(proposed: list[NamedSlot], topic: str) -> tuple[Slot, ...]:
+    """Slots as a model proposes them, bounded in number and length, each name and part once.
+
+    A slot whose `asked_by` is not in the topic is dropped. One that names no words, and has none of
+    the topic, is not asked: only a page can support it.
+    """
     slots: dict[str, Slot] = {}
+    parts: set[tuple[str, frozenset[str]]] = set()
     for slot in proposed[:MAX_SLOTS]:
-        name = " ".join(slot.name.split())[:60]
-        if name:
-            description = slot.description[:200]
-            slots.setdefault(name, Slot(name=name, description=description, needed=slot.needed))
+        name, said = " ".join(slot.name.split())[:60], fold(slot.asked_by)
+        own = _shared_words(f"{slot_words(name)} {slot.description}", topic)
+        if not name or name in slots or not _is_in_topic(said, topic) or (said, own) in parts:
+            continue
+        parts |= {(said, own)} if said else set()
+        is_asked = bool(said or own)
+        slots[name] = Slot(
+            name=name,
+            description=slot.description[:200],
+            needed=slot.needed and is_asked,
+            is_asked=is_asked,
+        )
     return tuple(slots.values())
+
+
+def _shared_words(text: str, topic: str) -> frozenset[str]:
+    return frozenset(content_words(text)) & frozenset(content_words(topic))
+
+
+def _is_in_topic(said: str, topic: str) -> bool:
+    """Whether the topic has these words, or all content words of them."""
+    words = content_words(said)
+    return said in fold(topic) or bool(words) and _shared_words(said, topic) == {*words}

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from agent.evidence import fold, render_sources, select_passages
+from agent.evidence import content_words, fold, render_sources, select_passages
 from agent.evidence.citing import has_citation, locate_citation
 from agent.evidence.selection import NOTHING, Memory
 from agent.outside import Ask, Excerpt, Task
@@ -26,11 +26,12 @@ from agent.state import (
     Research,
     Slot,
     Source,
+    Statement,
     Warned,
 )
 from agent.state.urls import canonical_url
 from agent.steps.asking import ask_with_fallback, begin, try_to_ask
-from agent.steps.generate_queries import deduplicate_queries
+from agent.steps.generate_queries import Recency, deduplicate_queries
 from agent.steps.prompt_rules import ANSWER_RULE, DATA_RULE, escape, language_rule, render_topic
 from agent.steps.witnesses import find_lone
 
@@ -284,9 +285,9 @@ def _build_reflection(
 ) -> tuple[Reflected, tuple[str, ...]]:
     """What this and earlier rounds found; and a warning for each value of a wrong type."""
     statements, misfits = ground_rows(found.slots, research.slots, research.sources)
-    findings = make_findings(
-        research.slots, research.latest_statements(*statements), research.sources, research.topic
-    )
+    said = research.latest_statements(*statements)
+    slots = _find_supported(research, said)
+    findings = make_findings(slots, said, research.sources, research.topic)
     draft = _take_draft(found)
     stands = draft is not None and has_citation(draft, research.sources)
     open_slots = _find_open(findings, research, all_missing=found.need_more or not stands)
@@ -304,6 +305,17 @@ def _build_reflection(
         new_queries=_make_queries(research, found.new_queries, open_slots) if need_more else (),
     )
     return reflection, misfits
+
+
+def _find_supported(research: Research, said: Sequence[Statement]) -> list[Slot]:
+    """The slots that are asked for, and those that a page which fills them names."""
+
+    def is_named(slot: Slot) -> bool:
+        words = set(content_words(slot_words(slot)))
+        pages = (research.sources[s.quote.source - 1].page for s in said if s.slot == slot.name)
+        return any(words & set(content_words(f"{page.title} {page.text}")) for page in pages)
+
+    return [slot for slot in research.slots if slot.is_asked or is_named(slot)]
 
 
 def _take_draft(found: Coverage | Reading) -> Draft | None:
@@ -337,6 +349,7 @@ def _make_queries(
     None of them was made before.
     """
     made = {fold(query) for query in research.queries}
+    proposed = Recency().limit_queries(proposed, research.topic)
     of_conflicts = [
         f"{research.topic} {_name_values(finding)}"
         for finding in open_slots

@@ -118,7 +118,9 @@ def test_fills_the_slots_of_a_final(demo: Corpus, year: int, winner: str, score:
     ],
 )
 def test_fills_slots_it_suggests(demo: Corpus, topic: str, values: dict[str, str | None]) -> None:
-    slots = tuple(Slot(**s.model_dump()) for s in told(MakeQueries(topic=topic)).slots)
+    slots = tuple(
+        Slot(name=s.name, description=s.description) for s in told(MakeQueries(topic=topic)).slots
+    )
     coverage = told(CheckCoverage(topic=topic, slots=slots, evidence=evidence(demo, topic)))
     found = {slot.name: slot.value for slot in coverage.slots}
     assert {name: found[name] for name in values} == values
@@ -164,7 +166,9 @@ DESIGNED, QUILL = "Who designed the Orbita Tower?", "Ada Quill"
 
 
 def filled(topic: str, shown: tuple[Excerpt, ...]) -> list[str | None]:
-    slots = tuple(Slot(**s.model_dump()) for s in told(MakeQueries(topic=topic)).slots)
+    slots = tuple(
+        Slot(name=s.name, description=s.description) for s in told(MakeQueries(topic=topic)).slots
+    )
     return [s.value for s in told(CheckCoverage(topic=topic, slots=slots, evidence=shown)).slots]
 
 

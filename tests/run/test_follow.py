@@ -33,10 +33,9 @@ from tests.support.follower import (
     forget,
     set_up,
     shown_earlier,
-    topic_of,
 )
 from tests.support.processes import start_run
-from tests.support.services import Raw, Services
+from tests.support.services import Raw, Services, read_topic
 from tests.support.worlds import read_journal_calls, read_journal_lines, run_to_end, without_times
 
 FULL = f"{FOLLOW_UP} ({PARENT})"
@@ -104,8 +103,8 @@ def test_the_model_is_told_the_earlier_answer_once_and_then_the_question_in_full
     ask(settings, FOLLOW_UP, "child", "parent")
     understand, *others = [request.prompt for request in world.model_requests]
     assert shown_earlier(understand) == [(PARENT, "The founder is Ada Lindqvist.")]
-    assert topic_of(understand) == FOLLOW_UP
-    assert [topic_of(prompt) for prompt in others] == [FULL, FULL]
+    assert read_topic(understand) == FOLLOW_UP
+    assert [read_topic(prompt) for prompt in others] == [FULL, FULL]
     assert not any("<earlier>" in prompt for prompt in others)
 
 
@@ -132,7 +131,7 @@ def test_the_schema_of_the_question_comes_first_and_asks_for_all(
     world.bodies.clear()
     ask(settings, FOLLOW_UP, "child", "parent")
     schema = world.bodies[0]["generationConfig"]["responseJsonSchema"]
-    asked_for = ["question", "queries", "since", "slots"]
+    asked_for = ["question", "queries", "since", "since_asked_by", "slots"]
     assert list(schema["properties"]) == schema["required"] == asked_for
 
 

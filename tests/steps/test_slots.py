@@ -115,14 +115,23 @@ def test_happy_path(world: Services, settings: Settings) -> None:
 
 
 @pytest.mark.parametrize(
-    ("since", "asked"),
-    [("2026-11-16", "2022 final score after:2026-11-16"), ("this week", "2022 final score")],
+    ("since", "asked_by", "asked"),
+    [
+        ("2022-11-20", "2022", "2022 final score after:2022-11-20"),
+        ("2022-11-20", "FIFA World", "2022 final score after:2022-11-20"),
+        ("2026-11-16", "2022", "2022 final score"),
+        ("2026-11-16", "this week", "2022 final score"),
+        ("2026-11-16", TOPIC, "2022 final score"),
+        ("2026-11-16", "", "2022 final score"),
+        ("this week", "2022", "2022 final score"),
+    ],
 )
-def test_the_plan_may_ask_for_newer_pages(
-    since: str, asked: str, world: Services, settings: Settings
+def test_the_plan_may_ask_for_newer_pages_where_the_topic_does(
+    since: str, asked_by: str, asked: str, world: Services, settings: Settings
 ) -> None:
     """The topic itself is searched without, so that a wrong day loses nothing."""
-    alter(world, "generate_queries", since=since)
+    queries = ["2022 final score after:2026-11-01"]
+    alter(world, "generate_queries", since=since, since_asked_by=asked_by, queries=queries)
     run, _ = ended(settings)
     assert run.research.queries[:2] == (TOPIC, asked)
     assert sorted(world.search_queries[:2]) == sorted([TOPIC, "2022 final score"])
@@ -211,6 +220,28 @@ def test_named_slots_are_kept_and_a_long_answer_is_written_by_itself(
     assert list(answer.slots) == ["winner", "score"] and answer.status == "complete"
     assert "winner, score" in world.model_requests[0].prompt
     assert world.tasks() == WRITTEN and "answer" not in world.model_requests[1].fields
+
+
+def test_a_plan_has_only_slots_that_the_topic_or_a_page_names(
+    world: Services, settings: Settings
+) -> None:
+    """A model that copies its slots from elsewhere adds nothing, and nothing is searched for it."""
+    invented = [
+        {"name": "headquarters", "asked_by": "a company"},
+        {"name": "aspect", "description": "one per side"},
+        {"name": "score", "description": "how many goals"},
+        {"name": "captain", "description": ""},
+        {"name": "winner", "asked_by": "who won"},
+        {"name": "champion", "asked_by": "Who won"},
+    ]
+    alter(world, "generate_queries", slots=invented)
+    final, won = "The score was 3-3, then 4-2.", "Argentina won the cup."
+    rows = (("aspect", "Argentina", 1, won), ("score", "4-2", 1, final))
+    script(world, reflect={**read_slots(*rows, ("winner", "Argentina", 1, won)), "need_more": True})
+    run, answer = ended(settings)
+    assert list(answer.slots) == ["score", "winner"]  # the page has the word score, not aspect
+    assert [slot.name for slot in run.research.slots if slot.needed] == ["winner"]
+    assert run.research.round == 1 and answer.status == "complete"
 
 
 @pytest.mark.slow
@@ -355,7 +386,7 @@ def test_a_draft_that_stands_waits_for_what_is_needed_alone(
     needed: bool, need_more: bool, rounds: int, world: Services, settings: Settings
 ) -> None:
     slots = [{"name": fact.slot, "description": fact.slot} for fact in FACTS]
-    mascot = {"name": "mascot", "description": "the mascot", "needed": needed}
+    mascot = {"name": "mascot", "asked_by": "FIFA World Cup", "needed": needed}
     alter(world, "generate_queries", slots=[*slots, mascot])
     alter(world, "reflect", need_more=need_more, new_queries=["the mascot"])
     run, answer = ended(settings)

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from tests.support.reporter import Reporter
-from tests.support.services import ModelRequest, Reply, Services
+from tests.support.services import ModelRequest, Reply, Services, read_topic
 from tests.support.thinker import Fact, Thinker
 
 PARENT = "Who founded Velmora Works?"
@@ -38,17 +38,11 @@ def shown_earlier(prompt: str) -> list[tuple[str, str]]:
     return [(html.unescape(question), html.unescape(answer)) for question, answer in rows]
 
 
-def topic_of(prompt: str) -> str:
-    """Return the topic in a prompt."""
-    found = re.search(r"<topic[^>]*>(.*?)</topic>", prompt, re.S)
-    return html.unescape(found[1]) if found else ""
-
-
 class Follower:
     """Completes a question with the first of the earlier ones, and finds the fact it asks for."""
 
     def __call__(self, asked: ModelRequest) -> Reply:
-        topic = topic_of(asked.prompt)
+        topic = read_topic(asked.prompt)
         if asked.task == "understand":
             return self._understand(topic, shown_earlier(asked.prompt)[0][0])
         slots = next(slots for question, slots in ASKED.items() if topic.startswith(question[:-1]))
@@ -60,7 +54,11 @@ class Follower:
         return Thinker(facts, ["Velmora Works"], more)(asked)
 
     def _understand(self, topic: str, earlier: str) -> dict[str, Any]:
-        rows = [{"name": slot, "description": f"the {slot}"} for slot in ASKED[topic]]
+        words = dict(zip(ASKED[topic], topic.split(maxsplit=2)[1:], strict=False))
+        rows = [
+            {"name": slot, "description": f"the {slot}", "asked_by": words[slot]}
+            for slot in ASKED[topic]
+        ]
         queries = [SEARCHED if topic == OPEN else "Velmora Works"]
         return {"question": f"{topic} ({earlier})", "queries": queries, "slots": rows}
 

@@ -61,6 +61,12 @@ def source_ids(prompt: str) -> dict[int, str]:
     return {int(n): html.unescape(text) for n, text in shown}
 
 
+def read_topic(prompt: str) -> str:
+    """Return the topic in a prompt, unescaped."""
+    found = re.search(r"<topic[^>]*>(.*?)</topic>", prompt, re.S)
+    return html.unescape(found[1]) if found else ""
+
+
 def parse_claims(prompt: str) -> dict[int, tuple[list[int], str]]:
     """Return the claims in a prompt: number -> the sources it cites, and its text unescaped."""
     shown = re.findall(r'<claim id="(\d+)" cites="([\d,]*)">(.*?)</claim>', prompt, re.S)

@@ -6,10 +6,11 @@ in a source of the prompt.
 
 from __future__ import annotations
 
+from itertools import cycle
 from typing import Any, NamedTuple
 
 from agent.evidence import split_sentences
-from tests.support.services import ModelRequest, parse_claims, source_ids
+from tests.support.services import ModelRequest, parse_claims, read_topic, source_ids
 
 FINAL = "The final was played in Lusail. Argentina won the cup. The score was 3-3, then 4-2."
 
@@ -39,14 +40,20 @@ class Thinker:
         shown = source_ids(asked.prompt)
         if asked.task == "verify":
             return self._judge(parse_claims(asked.prompt), shown)
+        if asked.task == "generate_queries":
+            return self._plan(read_topic(asked.prompt))
         return {
-            "generate_queries": self._plan,
             "reflect": self._reflect,
             "synthesize": self._write,
         }[asked.task](shown)
 
-    def _plan(self, _: dict[int, str]) -> dict[str, Any]:
-        slots = [{"name": fact.slot, "description": f"the {fact.slot}"} for fact in self._facts]
+    def _plan(self, topic: str) -> dict[str, Any]:
+        """A slot for each fact, which another word of the topic each time asks for."""
+        words = cycle(topic.split())
+        slots = [
+            {"name": fact.slot, "description": f"the {fact.slot}", "asked_by": next(words)}
+            for fact in self._facts
+        ]
         return {"queries": self._queries, "slots": slots}
 
     def _reflect(self, shown: dict[int, str]) -> dict[str, Any]:

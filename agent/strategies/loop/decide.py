@@ -24,7 +24,7 @@ from agent.state import (
     Warned,
 )
 from agent.steps.asking import reply_event, try_to_ask
-from agent.steps.generate_queries import deduplicate_queries
+from agent.steps.generate_queries import Recency, deduplicate_queries
 from agent.steps.prompt_rules import escape, language_rule, render_topic
 from agent.strategies.loop import tags
 from agent.strategies.loop.trajectory import build_trajectory, drop_oldest
@@ -192,7 +192,8 @@ class Decide:
 def _new_queries(queries: list[str], research: Research) -> tuple[str, ...]:
     """The queries that were not searched before, as many as a step may have."""
     made = {fold(query) for query in research.queries}
-    new = (query for query in deduplicate_queries(queries) if fold(query) not in made)
+    plain = Recency().limit_queries(queries, research.topic)
+    new = (query for query in deduplicate_queries(plain) if fold(query) not in made)
     return tuple(new)[:MAX_STEP_QUERIES]
 
 

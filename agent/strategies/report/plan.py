@@ -30,7 +30,7 @@ from agent.state.plans import (
 )
 from agent.state.sanitizing import sanitize_line
 from agent.steps.asking import try_to_ask
-from agent.steps.generate_queries import SINCE, deduplicate_queries, limit_queries
+from agent.steps.generate_queries import Recency, deduplicate_queries
 from agent.steps.prompt_rules import escape, language_rule, render_topic
 
 Priority = Literal["High", "Medium", "Low"]
@@ -75,22 +75,23 @@ class PlannedQuery(Frozen):
     section: int = Field(default=1, description="number of its section, from 1")
 
 
-class ReportPlan(Frozen):
-    """How to research a question for a report."""
+class Outline(Frozen):
+    """The sections of a report, and how to research them."""
 
     question_type: QuestionType = "exploratory"
-    search_strategy: str = Field(
-        default="", description="breadth-first, deep-dive on one angle, ..."
-    )
+    search_strategy: str = Field(default="", description="how to search, in a sentence")
     unclear: list[Unclear] = Field(default_factory=list, description="mostly none")
     sections: list[ProposedSection] = Field(default_factory=list)
     prioritized_sub_queries: list[PlannedQuery] = Field(
         description="1 to 3 web search queries for each section"
     )
-    since: str = Field(default="", description=SINCE)
     is_research: bool = Field(
         default=False, description="whether papers, trials and reviews answer it best"
     )
+
+
+class ReportPlan(Recency, Outline):
+    """How to research a question for a report."""
 
 
 class MakePlan(Task[ReportPlan]):
@@ -181,7 +182,7 @@ def _build_sections(plan: ReportPlan, topic: str, limit: int) -> tuple[PlannedSe
     named = {n: sanitize_line(one.heading, LONGEST_LINE) for n, one in proposed.items()}
     headings = {n: name for n, name in named.items() if name and name not in _before(named, n)}
     headings = headings or {1: sanitize_line(topic, LONGEST_LINE)}
-    queries = _sort_queries(plan, headings)
+    queries = _sort_queries(plan, headings, topic)
     return tuple(
         PlannedSection(
             heading=heading,
@@ -205,14 +206,16 @@ def _default_query(topic: str, heading: str) -> str:
     return sanitize_line(query, LONGEST_LINE)
 
 
-def _sort_queries(plan: ReportPlan, headings: dict[int, str]) -> dict[int, tuple[SubQuery, ...]]:
+def _sort_queries(
+    plan: ReportPlan, headings: dict[int, str], topic: str
+) -> dict[int, tuple[SubQuery, ...]]:
     """The queries of each section by priority, each query once in the plan."""
     rows = sorted(plan.prioritized_sub_queries, key=lambda row: PRIORITY_ORDER[row.priority])
     found: dict[int, dict[str, SubQuery]] = {n: {} for n in headings}
     known: set[str] = set()
     for row in rows:
         number = row.section if row.section in headings else min(headings)
-        for query in deduplicate_queries(limit_queries([row.query], plan.since)):
+        for query in deduplicate_queries(plan.limit_queries([row.query], topic)):
             line, reasoning = (sanitize_line(t, LONGEST_LINE) for t in (query, row.reasoning))
             if line and fold(line) not in known:
                 known.add(fold(line))
