@@ -156,7 +156,6 @@ def build_run_info(header: Mapping[str, Any], journal: Path | None) -> RunInfo:
     return RunInfo(
         id=header["run"],
         strategy=header["strategy"],
-        reason=str(header.get("reason", "")),
         started_at=header["at"],
         journal=str(journal) if journal else None,
         follows=parent

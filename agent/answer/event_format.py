@@ -44,8 +44,7 @@ def describe_event(event: state.Event) -> str:  # noqa: C901 - one case an event
     """The detail of an event, in a few words."""
     match event:
         case state.Started():
-            strategy = f" ({event.strategy}: {event.reason})" if event.reason else ""
-            return event.topic + strategy
+            return event.topic
         case state.Asked():
             return f"{event.task}: {event.model}"
         case state.Planned():

@@ -117,7 +117,7 @@ class Followed(Frozen):
 class RunInfo(Frozen):
     """Which run this was. `journal` is null where no file could be written.
 
-    `reason` says why `strategy` was chosen. It is empty where the user named the strategy.
+    `reason`: of older answers, whose strategy the program chose.
     """
 
     id: str

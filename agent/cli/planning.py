@@ -47,7 +47,7 @@ def clarify(
     from agent.run.plan import plan_report
     from agent.run.request import resolve_strategy
 
-    if resolve_strategy(topic, settings, request).strategy != "report":
+    if resolve_strategy(settings, request) != "report":
         return request
     planned = plan_report(topic, settings, request)
     if answers := _ask_user(planned.plan.ask, options):

@@ -91,11 +91,8 @@ def _specify_run(topic: str, settings: Settings, request: RunRequest) -> RunSpec
     else:
         parent = describe_followed(settings, request)
         header = make_header(path, clean_topic(topic), settings, request, parent)
-    chosen = {
-        "strategy": header["settings"].get("strategy", settings.strategy),
-        "search": tuple(dict.fromkeys((*header.get("search", ()), *settings.search))),
-    }
-    settings = settings.model_copy(update=chosen)
+    strategy = header["settings"].get("strategy", settings.strategy)
+    settings = settings.model_copy(update={"strategy": strategy})
     return RunSpec(path, header, settings, request, time.monotonic())
 
 

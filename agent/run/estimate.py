@@ -250,7 +250,7 @@ def estimate(topic: str, settings: Settings, request: RunRequest | None = None) 
     """Estimate what a run takes. Raises UsageError or NotConfigured where the run would."""
     request = request or RunRequest()
     models = make_models(settings)
-    strategy = resolve_strategy(topic, settings, request).strategy
+    strategy = resolve_strategy(settings, request)
     slots = requested_slots(settings)
     loads = _find_workloads(strategy, settings, request, slots)
     opening: Task[Any] = MakeQueries(topic=topic, slots=slots, language=settings.lang)

@@ -14,7 +14,6 @@ from agent.errors import JournalError, UsageError
 from agent.outside.recording import JournalHeader, ParentRun
 from agent.run.request import clean_topic, requested_slots, resolve_strategy
 from agent.run.sources import find_corpus
-from agent.search.providers import research_services
 from agent.settings import SHAPING_FIELDS, Settings, user_folder
 from agent.state import RunRequest
 from agent.state.clock import utc_now
@@ -53,10 +52,9 @@ def make_header(
 ) -> Json:
     """The first line of a journal: what the run is, its strategy, and the settings that shape it.
 
-    The strategy `auto` is replaced by the one that was chosen. `parent`: the run that it follows.
+    `parent`: the run that it follows.
     """
-    choice = resolve_strategy(topic, settings, request)
-    asked = list(research_services(settings)) if choice.is_research else []
+    strategy = resolve_strategy(settings, request)
     shape = settings.model_dump(mode="json", include=set(SHAPING_FIELDS))
     shape |= request.model_dump(mode="json", include=SHAPING_REQUEST)
     shape["verify_batch"] = settings.claims_per_call
@@ -66,11 +64,9 @@ def make_header(
         "version": __version__,
         "prompts": hash_prompts(),
         "topic": topic,
-        "strategy": choice.strategy,
-        "reason": choice.reason,
-        **({"search": asked} if asked else {}),
+        "strategy": strategy,
         "at": utc_now(),
-        "settings": shape if is_check else shape | {"strategy": choice.strategy},
+        "settings": shape if is_check else shape | {"strategy": strategy},
         **({"corpus": str(corpus)} if (corpus := find_corpus(settings)) else {}),
         **({"request": request.request_id} if request.request_id else {}),
         **({"parent": parent.model_dump(mode="json")} if parent else {}),

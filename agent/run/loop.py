@@ -110,11 +110,8 @@ class Run:
 
     def _events(self) -> Iterator[Event]:
         research, strategy = self.research, self._strategy
-        reason = str(self._journal.header.get("reason", ""))
         spawn(self._warm)
-        yield Started(
-            topic=research.topic, strategy=strategy.name, reason=reason, slots=research.slots
-        )
+        yield Started(topic=research.topic, strategy=strategy.name, slots=research.slots)
         yield from self._new_warnings()
         try:
             yield from strategy(research)

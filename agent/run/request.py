@@ -6,8 +6,6 @@ from agent.errors import UsageError
 from agent.settings import Settings
 from agent.state import RunRequest, Slot
 from agent.state.sanitizing import sanitize_line
-from agent.strategies.choice import StrategyChoice, strategy_for_topic
-from agent.strategies.registry import STRATEGIES
 
 MAX_TOPIC_CHARACTERS = 2000  # characters
 CHECK = "check"  # the strategy of a run that is given a report
@@ -37,12 +35,8 @@ def requested_slots(settings: Settings) -> tuple[Slot, ...]:
     return slots_of(settings.slots_schema)
 
 
-def resolve_strategy(topic: str, settings: Settings, request: RunRequest) -> StrategyChoice:
-    """The strategy of a run; for `auto` the one that fits the topic, with the reason."""
+def resolve_strategy(settings: Settings, request: RunRequest) -> str:
+    """The strategy of a run: that of its settings, but where a report or a plan is given."""
     if request.report is not None:
-        return StrategyChoice(CHECK, "")
-    if settings.plan is not None:
-        return StrategyChoice("report", "a plan of a report was given")
-    if settings.strategy != "auto":
-        return StrategyChoice(settings.strategy, "")
-    return strategy_for_topic(topic, STRATEGIES, slots=bool(settings.slots))
+        return CHECK
+    return settings.strategy if settings.plan is None else "report"

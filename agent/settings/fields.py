@@ -25,7 +25,7 @@ _KIND_PREFIXES = tuple(f"{kind}=" for kind in TASK_KINDS)
 #: A server of `openai_servers`: its name, and where it is.
 SERVER = re.compile(r"([a-z][a-z0-9_-]*)=https?://\S+")
 RESERVED_NAMES = frozenset({"gemini", "openai", "anthropic", "extractive", *TASK_KINDS})
-STRATEGY_NAMES = ("slots", "report", "loop", "auto")
+STRATEGY_NAMES = ("slots", "report", "loop")
 #: What earlier runs read, as a search provider: with the documents of corpora, and without.
 RUN_SOURCES = ("runs:all", "runs")
 LEAST_OF_SECTION = 60  # words

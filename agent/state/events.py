@@ -31,7 +31,6 @@ class Started(Frozen):
     type: Literal["started"] = "started"
     topic: str
     strategy: str
-    reason: str = ""  # why this strategy was chosen, if the program chose it
     slots: tuple[Slot, ...] = ()
 
 

@@ -193,22 +193,10 @@ def test_all_services_down_is_a_failure_that_names_each(
     assert {one.provider for one in caught.value.attempts} >= set(SERVICES)
 
 
-@pytest.mark.slow
-def test_a_question_of_research_is_asked_of_them_first(
+def test_works_are_asked_for_first_where_a_plan_says_so(
     papers: ScholarWorld, tmp_path: Path
 ) -> None:
-    """By `auto`, which the journal holds for a run that goes on; by the plan of a report too."""
     settings = settings_of(papers, tmp_path, SEARCH_PROVIDERS="", WIKIPEDIA_BASE_URL=NOWHERE)
-    settings = settings.model_copy(update={"strategy": "auto", "max_rounds": 1})
-    topic = f"{PAPERS[18].question[:-1]}, by clinical trials?"
-    run = research(topic, settings, resume="own")
-    answer = run.answer()
-    assert answer.run and answer.run.reason.endswith("scholarly works are searched first")
-    assert "47 percent" in answer.answer and answer.citations[0].work
-    asked = [one.provider for one in run.research.attempts if one.what == "search"]
-    assert asked[0] in SERVICES and "scholar" in asked
-    again = research("", settings, resume="own", strategy="slots")
-    assert again.answer().answer == answer.answer
     named = settings_of(papers, tmp_path, SEARCH_PROVIDERS="wikipedia", WIKIPEDIA_BASE_URL=NOWHERE)
     for own, first in ((settings, "scholar"), (named, "wikipedia")):
         chain = build_search_chain(own)

@@ -24,9 +24,7 @@ def readers() -> dict[str, Reader]:
     from agent.state import Slot
     from agent.state.sanitizing import sanitize_line, strip_markup
     from agent.steps.synthesize import WriteAnswer
-    from agent.strategies.choice import strategy_for_topic
     from agent.strategies.loop.tags import find_all_contents
-    from agent.strategies.registry import STRATEGIES
 
     topic = "Who won the 2022 final, Argentina or France, and when was the bridge opened?"
     plain = "The bridge was opened in 1904 by Anna Quill. " * 40
@@ -131,7 +129,6 @@ def readers() -> dict[str, Reader]:
         "same_value": lambda text: sameness.same_value(text[:1000], text[1:1001]),
         "is_swapped_score": lambda text: sameness.is_swapped_score("3-2", text, "2-3", text),
         "parse_question": parse_question,
-        "strategy_for_topic": lambda text: strategy_for_topic(text[:2000], STRATEGIES, slots=False),
         "quotable_lines": lambda text: quotable_lines([excerpt(text)]),
         "score_lines": lambda text: score_lines(
             quotable_lines([excerpt(text)]), parse_question(topic)

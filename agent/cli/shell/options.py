@@ -52,8 +52,8 @@ _UNLESS_GIVEN: dict[str, Any] = {"is_flag": True, "default": None}  # the settin
 #: How each option is read, and what `--help` says of it.
 _OPTIONS: dict[str, dict[str, Any]] = {
     "strategy": {
-        "type": StrategyName(["slots", "report", "loop", "auto"]),
-        "help": "How to research; auto: by the kind of question.  [default: slots]",
+        "type": StrategyName(["slots", "report", "loop"]),
+        "help": "How to research.  [default: slots]",
     },
     "depth": {
         "type": click.Choice(["quick", "normal", "deep"]),

@@ -1,4 +1,4 @@
-"""What a run does when it is told less: `--strategy auto`, `--depth`, `research` from Python."""
+"""What `--depth` sets, and what an estimate makes of strategy and depth."""
 
 from __future__ import annotations
 
@@ -10,78 +10,9 @@ from agent.errors import UsageError
 from agent.run import research
 from agent.run.estimate import estimate
 from agent.settings import DEPTHS, Effort, Settings, parse_settings
-from agent.state import Started
-from agent.strategies.choice import strategy_for_topic
 from tests.support.worlds import read_journal_lines
 
 ALL, KEY = ("slots", "loop", "report"), {"GEMINI_API_KEY": "x"}
-ASKED = {
-    "Who won the 2022 FIFA World Cup?": "slots",
-    "When was LEGO founded?": "slots",
-    "How tall is the Eiffel Tower?": "slots",
-    "2022年世界杯的冠军是谁？": "slots",
-    "What is the place of birth of the director of the film Titanic?": "loop",
-    "Who is the mother of the author of the book that Kubrick filmed in 1980?": "loop",
-    "What is the seat of the county where Van Hook Township is located?": "loop",
-    "Who was born earlier, Simone Bolelli or Caroline Wozniacki?": "loop",
-    "电影《泰坦尼克号》的导演的妻子是谁？": "loop",
-    "Compare HPA and KEDA": "report",
-    "Give me an overview of CRISPR therapies": "report",
-    "What is the state of battery research?": "report",
-    "Why did Nokia fail?": "report",
-    "Should I learn Python or Java?": "report",
-    "Postgres vs MySQL for analytics": "report",
-    "Who won Argentina vs France in 2022?": "slots",
-    "How has the EU regulated AI?": "report",
-    "Tell me about the history of the Suez Canal": "report",
-    "人工智能对就业的影响": "report",
-    "写一份关于全球变暖的报告": "report",
-    "微信应用程序的开发者是谁？": "slots",
-    "HPA和KEDA的区别": "report",
-}
-
-
-def test_the_kind_of_question_chooses() -> None:
-    chosen = {topic: strategy_for_topic(topic, ALL) for topic in ASKED}
-    assert {topic: choice.strategy for topic, choice in chosen.items()} == ASKED
-    assert all(choice.reason for choice in chosen.values())
-    assert strategy_for_topic("Compare HPA and KEDA", ALL, slots=True).strategy == "slots"
-    some = ("slots", "loop")  # only what there is
-    assert {strategy_for_topic(topic, some).strategy for topic in ASKED} == set(some)
-
-
-RESEARCH = (
-    "Does creatine harm the kidneys?",
-    "What is known about the efficacy of semaglutide?",
-    "Which studies show that naps help memory?",
-    "司美格鲁肽的临床试验结果是什么？",
-)
-
-
-def test_questions_of_research_are_known() -> None:
-    assert all(strategy_for_topic(topic, ALL).is_research for topic in RESEARCH)
-    assert not any(strategy_for_topic(topic, ALL).is_research for topic in ASKED)
-    assert strategy_for_topic(RESEARCH[0], ALL, slots=True).is_research
-
-
-def test_auto_says_what_it_chose_and_why(tmp_path: Path) -> None:
-    """In the first event, in the answer and in the journal; a resumed run keeps its strategy."""
-    plain = Settings(offline=True, runs_dir=tmp_path, cache_dir=tmp_path)
-    named = research("Who founded LEGO?", plain).answer().run
-    assert named and (named.strategy, named.reason) == ("slots", "")  # it needs no reason
-    topic = "Where is the headquarters of the company of the founder of LEGO?"
-    settings = Settings(offline=True, strategy="auto", runs_dir=tmp_path, cache_dir=tmp_path)
-    run = research(topic, settings, resume="named")
-    answer = run.answer()
-    reason = "one fact must be found to look for the next"
-    assert answer.run and (answer.run.strategy, answer.run.reason) == ("loop", reason)
-    assert run.research.events_of(Started)[0].reason == reason
-    header = read_journal_lines(tmp_path / "named.jsonl")[0]
-    assert header["strategy"] == header["settings"]["strategy"] == "loop"
-    for again in ({"replay": "named"}, {"resume": "named", "strategy": "slots"}):
-        told = research("", settings, **again).answer()
-        assert told.run and (told.run.strategy, told.run.reason) == ("loop", reason)
-        assert told.answer == answer.answer
 
 
 def test_a_depth_sets_what_is_not_given() -> None:
@@ -127,7 +58,7 @@ def test_an_estimate_knows_strategy_and_depth() -> None:
 
     for strategy in ALL:
         assert calls(strategy, "quick") < calls(strategy, "normal") < calls(strategy, "deep")
-    assert calls("auto", "normal") == calls("slots", "normal") != calls("loop", "normal")
+    assert calls("slots", "normal") != calls("loop", "normal")
 
 
 @pytest.mark.parametrize("strategy", ALL)
