@@ -78,7 +78,7 @@ class Settings(Frozen):
     gemini_api_version: str = ""
     use_vertexai: bool = False  # Gemini as a project of Google Cloud, without a key
     google_cloud_project: str = ""
-    google_cloud_location: str = "global"
+    google_cloud_location: str = Field(default="global", pattern="^[a-z0-9-]*$")  # of a host name
     anthropic_api_key: SecretStr = SecretStr("")
     anthropic_base_url: str = "https://api.anthropic.com"
     anthropic_model: str = "claude-sonnet-5-5"

@@ -54,8 +54,19 @@ LIBRARY_VARIABLES = {
 }
 #: Variables that count in the shell alone: the user's word.
 SHELL_VARIABLES = {f"{OWN_PREFIX}TRUST_ENV": "trust_env"}
-#: Fields that `.env` of a folder never sets, whatever is trusted: what they name is started.
-USER_FIELDS = {"mcp_servers", "page_browser_path"}
+#: Who may set a field that has a variable: the user alone (here: what they name is started), `.env`
+#: of a folder unless a key of the user is there (`RISKS`), or that file too (`FREE_FIELDS`).
+USER_FIELDS = {"mcp_servers", "page_browser_path", "trust_env"}
+#: They choose among services of the user, are keys, or say how far to go; none names a place.
+FREE_FIELDS = frozenset(
+    "llm gemini_api_key gemini_model gemini_fallback_models gemini_api_version "
+    "google_cloud_location anthropic_api_key anthropic_model openai_api_key openai_model "
+    "openai_server_keys thinking llm_timeout llm_retry_waits search scholar_contact "
+    "search_timeout page_timeout page_max_bytes respect_robots page_browser archive user_agent "
+    "max_iterations credibility min_credibility verify_batch max_seconds max_usd max_tokens "
+    "max_calls rate_limits rate_window cache_ttl webhook_secret api_max_runs api_max_queue "
+    "api_log".split()
+) | {f"keys.{service}" for service in KEY_VARIABLES}
 #: Every variable that counts, and what it sets. Names for the same thing count as one.
 KNOWN_VARIABLES = {**ENVIRONMENT, **LIBRARY_VARIABLES, **SHELL_VARIABLES}
 

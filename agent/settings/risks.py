@@ -28,16 +28,18 @@ _GAINS = {
     "gets the journals": "runs_dir",
     "is read, and decides what a cap in dollars allows": "prices_file",
     "lets other sites ask the server": "api_hosts",
+    "lets its author ask the server": "api_token",
+    "lets others store files": "api_documents",
 }
 #: What `.env` may not set beside a key of the user, and what its author would gain. Harmless are
-#: the default, a path inside the folder, and an address whose own key stands in `.env` too.
-#: All other settings choose among services of the user, or say how far to go.
+#: the default, journals inside the folder, and an address whose own key stands in `.env` too. A
+#: cache or a file of prices inside the folder is not: its author may have filled it.
 RISKS = {name: gain for gain, names in _GAINS.items() for name in names.split()}
 RISKS |= {f"base_urls.{service}": "gets the queries" for service in BASE_URLS}
 RISKS |= {f"base_urls.{service}": "gets the key and the queries" for service in KEY_VARIABLES}
 RISKS |= {"base_urls.archive": "gets the addresses of pages, and stands in for them"}
 #: Those of `RISKS` that matter offline: nothing else is used then.
-OFFLINE_RISKS = {"runs_dir", "cache_dir", "prices_file", "api_hosts"}
+OFFLINE_RISKS = set("runs_dir cache_dir prices_file api_hosts api_token api_documents".split())
 #: The variables with keys that a run sends.
 _SENT_KEYS = {*MODEL_KEY_VARIABLES, *KEY_VARIABLES.values(), "SERPER_KEY_ID"}
 _SENT_KEYS |= {"OPENAI_SERVER_KEYS", "GOOGLE_GENAI_USE_VERTEXAI"}
@@ -83,14 +85,14 @@ def _is_with_its_key(field: str, fields: Collection[str]) -> bool:
 
 
 def _is_harmless(field: str, settings: Settings, folder: Path) -> bool:
-    """Whether the value of a setting is a path inside the folder, or the default."""
+    """Whether the value of a setting is the default, or a folder for journals inside the folder."""
     _, _, service = field.partition(".")
     if service:
         return settings.base_url(service) == BASE_URLS[service]
     if field not in Settings.model_fields:
         return False
     value = getattr(settings, field)
-    if isinstance(value, Path):  # symbolic links resolved
+    if field == "runs_dir" and value:  # symbolic links resolved
         return Path(os.path.realpath(folder / value)).is_relative_to(os.path.realpath(folder))
     return bool(value == Settings.model_fields[field].default)
 

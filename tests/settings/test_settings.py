@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 from agent.errors import NotConfigured, UsageError
 from agent.settings import (
-    BASE_URLS,
     ENVIRONMENT,
     KNOWN_VARIABLES,
     LIBRARY_VARIABLES,
@@ -32,7 +31,7 @@ from agent.settings import (
     user_file,
     warn_once,
 )
-from agent.settings.names import USER_FIELDS
+from agent.settings.names import FREE_FIELDS, USER_FIELDS
 from tests.support.catcher import Catcher
 from tests.support.processes import RunProcess, start_command, start_run
 from tests.support.services import GEMINI_KEY, SERPAPI_KEY, Services
@@ -228,10 +227,15 @@ def test_a_key_in_the_file_is_no_excuse_where_the_shell_has_it_too(folder: Path)
 
 
 @pytest.mark.parametrize("name", ["RUNS_DIR", "CACHE_DIR", "RESEARCH_AGENT_PRICES_FILE"])
-def test_a_path_of_a_folder_stays_in_it(name: str, folder: Path, tmp_path: Path) -> None:
+def test_a_path_of_a_folder_is_for_journals_inside_it(
+    name: str, folder: Path, tmp_path: Path
+) -> None:
+    """A cache or a file of prices may have been filled by the author of the folder."""
     (folder / "link").symlink_to(tmp_path)
     inside = ["runs", "./a/b", str(folder / "x"), "a/../b", "."]
     outside = ["..", str(tmp_path), "/dev", "a/../../b", "link", "link/a/../x", f"{folder}2"]
+    if name != "RUNS_DIR":
+        inside, outside = [], [*inside, *outside]
     for path in inside:
         write_env(folder / ".env", f"{name}={path}")
         assert settings_of(folder, KEYS)
@@ -244,10 +248,19 @@ def test_a_path_of_a_folder_stays_in_it(name: str, folder: Path, tmp_path: Path)
         assert settings_of(folder, KEYS, trust_env=True)
 
 
+@pytest.mark.parametrize("place", ["evil.test/x", "a@evil.test", "evil.test#", "x\n", "EVIL"])
+def test_a_location_of_google_cloud_names_no_host(place: str) -> None:
+    """It becomes the first part of the host that gets the token."""
+    assert parse_settings({"GOOGLE_CLOUD_LOCATION": "us-central1"})
+    with pytest.raises(UsageError, match="GOOGLE_CLOUD_LOCATION"):
+        parse_settings({}, google_cloud_location=place)
+
+
 RISKY = {
     "ALLOW_PRIVATE_NETWORK": "1",
     "FETCH_THROUGH_PROXY": "yes",
     "RESEARCH_AGENT_API_HOSTS": "a.test",
+    "RESEARCH_AGENT_API_DOCUMENTS": "1",
 }
 RISKY |= {"GOOGLE_GENAI_USE_VERTEXAI": "true", "OPENAI_SERVERS": "a=http://theirs.test"}
 
@@ -264,14 +277,14 @@ def test_every_risk_is_refused_beside_a_key(field: str, folder: Path) -> None:
             assert settings_of(folder, KEYS, offline=True), "nothing of it is used"
 
 
-def test_every_address_path_and_switch_of_security_is_among_the_risks() -> None:
-    """A new setting of this kind has to be decided on."""
-    fields = Settings.model_fields
-    kinds = {name for name in fields if name.endswith(("_url", "_dir", "_file", "_path"))}
-    words = ("proxy", "private", "hosts", "vertexai", "project", "servers")
-    kinds |= {name for name in fields if any(word in name for word in words)}
-    assert kinds - USER_FIELDS == {field for field in RISKS if field in fields}
-    assert {f"base_urls.{service}" for service in BASE_URLS} <= RISKS.keys()
+@pytest.mark.parametrize("field", sorted({*KNOWN_VARIABLES.values()}))
+def test_every_setting_says_who_may_set_it(field: str) -> None:
+    """What names a program, a file, a folder, a proxy or an address is never anybody's."""
+    assert [field in kind for kind in (USER_FIELDS, RISKS, FREE_FIELDS)].count(True) == 1
+    kind = str(Settings.model_fields[field].annotation) if field in Settings.model_fields else ""
+    words = "url path file dir folder proxy private host server vertexai project command".split()
+    if "Path" in kind or ("key" not in field and any(word in field.lower() for word in words)):
+        assert field not in FREE_FIELDS
 
 
 @pytest.mark.parametrize("name", ["PAGE_BROWSER_PATH", "MCP_SERVERS"])
