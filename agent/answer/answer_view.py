@@ -8,9 +8,10 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from agent.answer import doc, messages
+from agent.checking.differences import split_runs
 from agent.evidence.citing import render_claim
 from agent.evidence.ranking import rank_texts
-from agent.state import Claim
+from agent.state import Claim, Differences
 from agent.state.urls import is_web_url
 
 if TYPE_CHECKING:  # at run time, building an answer imports this module for the report's Markdown
@@ -53,7 +54,7 @@ def show_report(
     Conflicting Information, Confidence Assessment and Sources, in this order.
     """
     confidence = (doc.Text(report.confidence, "strong"), ". ", report.rationale)
-    themes = tuple(_list_themes(report)) or tuple(_lines(messages.ALL_SUMMED_UP))
+    themes = tuple(_list_themes(report))
     none = _lines(messages.NO_CONFLICTS if report.compared else messages.NOT_COMPARED)
     summary = _leave_conflicts(list(claims), report)
     conflicts = [claim.model_copy(update={"form": "item"}) for claim in report.conflicts]
@@ -124,7 +125,8 @@ def _make_side(answer: Answer, value: str, numbers: Sequence[int]) -> doc.Group:
 def show_on_terminal(answer: Answer) -> doc.View:
     """The answer as a terminal shows it: what sources disagree about first."""
     report = answer.report
-    is_settled = answer.status == "complete" and not answer.degraded
+    is_quoted = messages.is_quoted(answer)
+    is_settled = answer.status == "complete" and not answer.degraded and not is_quoted
     has_values = any(slot.value is not None for slot in answer.slots.values())
     lists = {"Sources": answer.citations, messages.CLOSEST: answer.closest}
     sources = {name: _list_sources(some, is_short=True) for name, some in lists.items()}
@@ -167,7 +169,9 @@ def _lines(text: str, role: str = "") -> Sequence[doc.Block]:
 def list_badges(answer: Answer) -> Sequence[doc.Block]:
     """The status in words, and whether the answer is degraded."""
     words = messages.describe_status(answer)
-    return (doc.Prose((doc.Text(words, f"badge {answer.status}"),), "status"),)
+    is_quoted = answer.status == "complete" and messages.is_quoted(answer)
+    role = "quoted" if is_quoted else answer.status
+    return (doc.Prose((doc.Text(words, f"badge {role}"),), "status"),)
 
 
 def list_error(answer: Answer) -> Iterator[doc.Block]:
@@ -258,13 +262,27 @@ def _list_sentences(claims: Sequence[Claim], role: str) -> Iterator[doc.Block]:
 
 
 def list_notes(claim: Claim) -> list[doc.Parts]:
-    """The lines below a claim: how its numbers follow, and how it differs from its page."""
+    """The lines below a claim: how its numbers follow, and the sentence nearest to it."""
     notes: list[doc.Parts] = []
     if (made := claim.calculation) and made.operands:  # else the claim is what is computed
         numbers = tuple(dict.fromkeys(one.citation for one in made.operands))
         notes.append((messages.describe_calculation(made), " ", doc.Marks(numbers)))
-    told = messages.describe_differences(claim.differences, claim.verdict, "answer")
-    return notes + [(line,) for line in told]
+    return notes + show_differences(claim.differences, claim.text, "answer")
+
+
+def show_differences(found: Differences | None, claim: str, said: str) -> list[doc.Parts]:
+    """The nearest sentence of a page above a claim, a line each, marked where they differ."""
+    if found is None:
+        return []
+    runs = list(split_runs(found.sentence, claim))
+    pages, own = ([(run.is_same, run.page) for run in runs], [(r.is_same, r.claim) for r in runs])
+    return [("page: ", *_mark_runs(pages)), (f"{said}: ", *_mark_runs(own))]
+
+
+def _mark_runs(runs: Iterable[tuple[bool, str]]) -> Iterator[doc.Inline]:
+    for is_same, words in runs:
+        if words:
+            yield from (words if is_same else doc.Text(words, "strong"), " ")
 
 
 def _read_sentence(claim: Claim) -> doc.Parts:

@@ -12,11 +12,12 @@ from agent.answer.addresses import CorpusAddresses
 from agent.documents.html.own_words import TEASER
 from agent.evidence.links import quote_link
 from agent.state import (
+    HOLDING,
     Calculation,
     Checked,
     CheckedClaim,
     CitedReport,
-    Difference,
+    Differences,
     Failed,
     Frozen,
     PageRead,
@@ -68,8 +69,8 @@ class ClaimCheck(Frozen):
     calculation: Calculation | None = seldom(
         None, "how its numbers follow from those of the pages, which it cites by `sources`"
     )
-    differences: tuple[Difference, ...] = seldom(
-        (), "what it says otherwise than its pages; it decides nothing"
+    differences: Differences | None = seldom(
+        None, "of a claim that does not hold: the nearest sentence of its pages; it decides nothing"
     )
 
 
@@ -123,7 +124,7 @@ class ReportInfo(Frozen):
 
 
 class Shares(Frozen):
-    """What could be read and judged: nothing is known of the rest. `holding`: supported claims."""
+    """What could be read and judged: nothing is known of the rest. `holding`: those that hold."""
 
     sources: int = 0
     read: int = 0
@@ -178,7 +179,7 @@ def _count_shares(claims: Sequence[CheckedClaim], sources: Sequence[SourceCheck]
         read=sum(one.read for one in sources),
         claims=len(claims),
         judged=sum(verdict not in OPEN for verdict in verdicts),
-        holding=verdicts.count("supported"),
+        holding=sum(verdict in HOLDING for verdict in verdicts),
     )
 
 
@@ -316,7 +317,7 @@ class CheckResult(Frozen):
         frozen=True, extra="forbid", json_schema_serialization_defaults_required=True
     )
 
-    schema_version: Literal["check-1"] = "check-1"
+    schema_version: Literal["check-2"] = "check-2"
     ok: bool | None
     status: Literal["complete", "partial", "insufficient", "error"]
     shares: Shares = Shares()

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from agent.answer import doc
-from agent.answer.answer_view import list_warnings
+from agent.answer.answer_view import list_warnings, show_differences
 from agent.answer.check import (
     FAILING,
     CheckResult,
@@ -15,7 +15,8 @@ from agent.answer.check import (
     SourceCheck,
     SourceStatus,
 )
-from agent.answer.messages import describe_calculation, describe_differences
+from agent.answer.messages import QUOTED, describe_calculation
+from agent.state import HOLDING
 from agent.state.reports import CheckVerdict, MarkForm
 
 
@@ -33,6 +34,7 @@ VERDICTS: dict[CheckVerdict, VerdictWords] = {
     "partial": VerdictWords("◐", "in part"),
     "unreadable": VerdictWords("⊘", "page not readable"),
     "unchecked": VerdictWords("○", "not judged"),
+    "quoted": VerdictWords("“”", QUOTED.lower()),
     "supported": VerdictWords("✓", "confirmed"),
 }
 MARKS: dict[MarkForm, str] = {
@@ -55,7 +57,7 @@ STATUSES: dict[SourceStatus, str] = {
     "unreadable": "not read",
     "unaddressed": "not read",
 }
-SETTLED = ("supported", "unchecked")  # their quotes are closed at first
+SETTLED = (*HOLDING, "unchecked")  # their quotes are closed at first
 
 
 def show_check(result: CheckResult) -> doc.View:
@@ -97,7 +99,7 @@ def _list_lines(result: CheckResult) -> list[doc.Block]:
 def _make_evidence(claim: ClaimCheck, number: int, result: CheckResult) -> doc.Evidence:
     """The verdict on a claim in words, and the quote that decides or is nearest."""
     cited = {one.id: one for one in result.sources}
-    notes = [doc.Prose((note,), "quiet") for note in describe_notes(claim)]
+    notes = [doc.Prose(note, "quiet") for note in list_notes(claim)]
     quote = [doc.Quotation(claim.quote)] if claim.quote else []
     numbers = [claim.source] if claim.source else claim.sources
     pages = [_make_page_line(cited[n], claim) for n in numbers if n in cited]
@@ -256,7 +258,7 @@ def _mark(piece: ReportPiece, numbers: Mapping[int, int]) -> doc.Parts:
         return (piece.text,)
     verdict = piece.claim.verdict
     mark, label = VERDICTS[verdict]
-    words = mark if verdict == "supported" else f"{mark} {label}"
+    words = mark if verdict in HOLDING else f"{mark} {label}"
     number = numbers.get(piece.claim.start, 0)
     sentence = doc.Sentence((piece.text,), verdict, describe_claim(piece.claim))
     return (sentence, " ", doc.Verdict(words, verdict, number))
@@ -269,7 +271,7 @@ def describe_claim(claim: ClaimCheck) -> str:
     return f"{mark} {label}{reason}"
 
 
-def describe_notes(claim: ClaimCheck) -> list[str]:
-    """How its numbers follow, and where it differs from the page, a line each."""
-    made = [describe_calculation(claim.calculation)] if claim.calculation else []
-    return made + describe_differences(claim.differences, claim.verdict, "report")
+def list_notes(claim: ClaimCheck) -> list[doc.Parts]:
+    """How its numbers follow, and the sentence nearest to it, a line each."""
+    made = [(describe_calculation(claim.calculation),)] if claim.calculation else []
+    return [*made, *show_differences(claim.differences, claim.text, "report")]

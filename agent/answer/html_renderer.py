@@ -258,5 +258,6 @@ def _render_text(part: doc.Text) -> str:
         return link_element(url, text, **_role(role), **({"title": note} if note else {}))
     if not role:
         return text
-    ours = {"dir": "ltr", "lang": "en"} if role.startswith("mark") else {}
-    return element("span", text, **_role(role), **ours)
+    if role.startswith("mark"):
+        return element("span", f"({text})", **_role(role), dir="ltr", lang="en")
+    return element("span", text, **_role(role))

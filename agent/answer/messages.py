@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from agent.evidence.markdown import split_cells
 from agent.outside.budget import CallUsage
-from agent.state import Calculation, Claim, Difference, Scalar, Verdict, is_retracted, name_thing
+from agent.state import Calculation, Claim, Scalar, Verdict, is_retracted, name_thing
 from agent.state.json_data import Json, get_path
 
 if TYPE_CHECKING:  # at run time, building an answer imports this module
@@ -17,15 +17,13 @@ if TYPE_CHECKING:  # at run time, building an answer imports this module
     from agent.evidence.credibility import Credibility
 
 MOST_AUTHORS = 3  # that are named
-#: Kinds of differences that are another way to say a claim, where it is supported.
-REWORDED = ("number", "words")
 NO_CONFLICTS = "No significant conflicting information was found."
-ALL_SUMMED_UP = "All that was found is in the summary."
 TOLD_ELSEWHERE = "What was found for it is told elsewhere in this report."
 DISPUTED = "What the sources disagree about stands below, as Conflicting Information."
 NOT_COMPARED = "What the sources say was not compared value by value."
 #: What is shown after a sentence with this verdict; nothing for `supported`.
 VERDICT_LABELS: dict[Verdict, str] = {
+    "quoted": "quoted",
     "partial": "partly confirmed",
     "unsupported": "not confirmed",
     "contradicted": "contradicted by its source",
@@ -51,6 +49,7 @@ STATUSES = {
     "insufficient": "Not found",
     "error": "No answer",
 }
+QUOTED = "Quoted: the page says this"
 #: What a status means, where the words alone do not say it.
 MEANINGS = {"partial": "something is open", "insufficient": "nothing that was read answers"}
 CLOSEST = "Closest that was read"
@@ -59,6 +58,7 @@ DISAGREE = "The sources disagree"
 TRIES = {"deeper": "Search deeper: more rounds, more pages", "rephrase": "Ask in other words"}
 #: How a claim was judged, by its verdict; one that is supported is told by whom.
 VERDICT_REASONS: dict[Verdict, str] = {
+    "quoted": f"{QUOTED}, word for word. Nobody judged it.",
     "partial": "In part: these words say some of the sentence.",
     "unsupported": "Not confirmed: these words do not say it.",
     "contradicted": "Contradicted: these words say something else.",
@@ -78,16 +78,6 @@ def describe_calculation(made: Calculation) -> str:
     """What a calculation gives, and how: `75 = 100 * 3 / (3 + 1)`."""
     value = "" if made.value is None else f"{round(made.value, 3):,} = "
     return f"{value}{made.expression}"
-
-
-def describe_differences(differences: Iterable[Difference], verdict: str, said: str) -> list[str]:
-    """The words of a page, and those of an answer or a report in their place, a line each.
-
-    Of a claim that is supported only those that may turn it: others are another way to say it.
-    """
-    shown = (one for one in differences if verdict != "supported" or one.kind not in REWORDED)
-    lines = (f"page: {one.page or '–'}; {said}: {one.claim or '–'}" for one in shown)
-    return list(dict.fromkeys(lines))
 
 
 def read_cells(row: str) -> list[str]:
@@ -114,8 +104,6 @@ def explain_verdict(claim: Claim) -> str:
     """How a sentence was judged, in words."""
     if claim.verdict != "supported":
         return VERDICT_REASONS[claim.verdict]
-    if claim.by == "rule":
-        return "Confirmed: the sentence is the page's own, word for word."
     if claim.by == "calculation":
         return "Confirmed: it follows from quoted numbers, computed again."
     return f"Confirmed: {claim.by or 'a second reading'} found it said in these words."
@@ -123,14 +111,16 @@ def explain_verdict(claim: Claim) -> str:
 
 def describe_checks(answer: Answer) -> list[tuple[str, str]]:
     """What was checked of an answer and what was not, a line each, by `check`, `half` or `open`."""
-    by = Counter(claim.by for claim in all_claims(answer) if claim.verdict == "supported")
+    claims = all_claims(answer)
+    by = Counter(claim.by for claim in claims if claim.verdict == "supported")
     models = [name for name in by if name not in ("", "rule", "calculation")]
+    quoted = sum(claim.verdict == "quoted" for claim in claims)
     judges = ", ".join(models)
     exact = sum(one.match == "exact" for one in answer.citations)
     lines = [
         ("check", exact, "quote", "found on the page letter by letter"),
         ("half", len(answer.citations) - exact, "quote", "found but for case, spaces or signs"),
-        ("check", by["rule"], "sentence", "word for word on the page"),
+        ("quoted", quoted, "sentence", "quoted: the page says this, and nobody judged it"),
         ("check", by["calculation"], "sentence", "computed again from quoted numbers"),
         (
             "check",
@@ -290,18 +280,31 @@ def describe_run(answer: Answer) -> list[tuple[str, str]]:
     return [(label, text) for label, text in lines if text]
 
 
+def name_status(answer: Answer) -> str:
+    """The status in a few words; of a whole answer that nobody judged, that it is quoted."""
+    if answer.status == "complete" and is_quoted(answer):
+        return QUOTED
+    return STATUSES[answer.status]
+
+
+def is_quoted(answer: Answer) -> bool:
+    """Whether the sentences of an answer are the pages' own, and nobody judged one of them."""
+    verdicts = {claim.verdict for claim in all_claims(answer)}
+    return "quoted" in verdicts and "supported" not in verdicts
+
+
 def describe_status(answer: Answer) -> str:
     """The status as a sentence, and whether something stood in for what was asked."""
     meaning = MEANINGS.get(answer.status)
     stood_in = f"; {STOOD_IN}" if answer.degraded else ""
-    return f"{STATUSES[answer.status]}{f': {meaning}' if meaning else ''}{stood_in}."
+    return f"{name_status(answer)}{f': {meaning}' if meaning else ''}{stood_in}."
 
 
 def summarize_run(answer: Answer) -> str:
     """What the run was and what it took, on one line."""
     usage, run = answer.usage, answer.run
     parts = [
-        STATUSES[answer.status],
+        name_status(answer),
         *describe_usage(usage),
         f"{usage.seconds:.1f} s",
         *(run.models if run else ()),

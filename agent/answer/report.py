@@ -12,6 +12,7 @@ from pydantic import Field
 from agent.answer.addresses import CorpusAddresses
 from agent.evidence.markers import strip_markers
 from agent.state import (
+    HOLDING,
     Claim,
     Composed,
     Failed,
@@ -116,8 +117,8 @@ class _Counts(NamedTuple):
         """In a few sentences."""
         told, all_told = self.verdicts, self.verdicts.total() + self.dropped
         lines = [
-            f"Of {all_told} sentences {told['supported']} are confirmed by quotes, "
-            f"{told['partial']} in part, and {self.dropped} were left out.",
+            f"Of {all_told} sentences {told['supported']} are confirmed, {told['quoted']} quoted, "
+            f"{told['partial']} confirmed in part, and {self.dropped} were left out.",
             f"They cite {self.pages} of the pages that were read; hosts: {self.sites}.",
         ]
         lines += [f"Questions without an answer: {self.open}."] * bool(self.open)
@@ -139,8 +140,9 @@ def _count(research: Research, composed: Composed, report: Report) -> _Counts:
 
 
 def _rate(counts: _Counts) -> Literal["Low", "Medium", "High"]:
-    """High: nearly all is confirmed, from several sites, and nothing is open or disputed."""
-    share = counts.verdicts["supported"] / max(1, counts.verdicts.total() + counts.dropped)
+    """High: nearly all holds, from several sites, and nothing is open or disputed."""
+    holding = sum(counts.verdicts[verdict] for verdict in HOLDING)
+    share = holding / max(1, counts.verdicts.total() + counts.dropped)
     if share >= MOSTLY and counts.sites >= SEVERAL and not counts.open and not counts.conflicts:
         return "High"
     return "Medium" if share >= PARTLY and counts.sites > 1 else "Low"

@@ -148,7 +148,7 @@ class Answer(Frozen):
         json_schema_serialization_defaults_required=True,
     )
 
-    schema_version: Literal["2"] = "2"
+    schema_version: Literal["3"] = "3"
     topic: str
     status: Literal["complete", "partial", "insufficient", "error"]
     confidence: float | None = Field(
@@ -192,15 +192,35 @@ class Answer(Frozen):
         return to_markdown(self)
 
 
-#: Fields of schema 2 that earlier versions wrote, as paths; lists on the way are gone through.
+#: Fields that earlier versions wrote, as paths; lists on the way are gone through.
 GONE_FIELDS = ("series", "report.sections.timeline", "run.edits", "run.said", "usage.reused")
+NEXT_VERSION = {"2": "3", "check-1": "check-2"}
+#: Where the claims of an answer stand, and those of a checked report.
+CLAIMS = ("claims", "report.sections.sentences", "report.conflicts", "check.claims")
 
 
-def drop_gone_fields(answer: Json) -> Json:
-    """A stored answer object, perhaps of an earlier version, without the fields that are gone."""
+def upgrade_answer(answer: Json) -> Json:
+    """A stored answer or check, perhaps of an earlier version, in the form of this one.
+
+    Before, what stood on a page word for word was supported by rule: it is quoted now.
+    """
     for path in GONE_FIELDS:
         answer = _drop_field(answer, path)
-    return answer
+    if (newer := NEXT_VERSION.get(str(answer.get("schema_version")))) is None:
+        return answer
+    for path in CLAIMS:
+        answer = _drop_field(answer, f"{path}.differences")
+    return {**_name_quoted(answer), "schema_version": newer}
+
+
+def _name_quoted(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_name_quoted(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    renamed = {key: _name_quoted(item) for key, item in value.items()}
+    is_own = (value.get("verdict"), value.get("by")) == ("supported", "rule")
+    return renamed | {"verdict": "quoted"} if is_own else renamed
 
 
 def _drop_field(value: Any, path: str) -> Any:

@@ -11,9 +11,9 @@ from agent.answer.messages import DISAGREE
 from agent.answer.report import all_claims
 from agent.answer.schema import Citation
 from agent.errors import AgentError
-from agent.evidence.language import language_of
 from agent.slots.weighing import is_disputed
 from agent.state import (
+    HOLDING,
     Answered,
     Asked,
     Claim,
@@ -58,7 +58,7 @@ def find_shortfalls(research: Research, findings: Mapping[str, Finding]) -> Iter
     report = research.answer.report if research.answer else None
     if unanswered := [one for theme in report.themes for one in theme.open] if report else []:
         yield f"Without an answer: {list_names(unanswered)}"
-    opposed = [f for f in findings.values() if f.status == "conflict" or _is_denied(f, claims)]
+    opposed = [f for f in findings.values() if f.status == "conflict"]
     if opposed:
         yield f"{DISAGREE} about: {list_names([one.slot for one in opposed])}."
     elif research.answer and research.answer.report and research.answer.report.conflicts:
@@ -74,18 +74,6 @@ def find_shortfalls(research: Research, findings: Mapping[str, Finding]) -> Iter
     yield from _count_unsupported(claims)
 
 
-def _is_denied(finding: Finding, claims: Iterable[Claim]) -> bool:
-    """Whether a sentence says that a value is not the one: `not Ada Quill but Bo Lind`."""
-    value = finding.value if isinstance(finding.value, str) else ""
-    texts = [claim.text for claim in claims if value and value in claim.text]
-    negations = [dict(language_of(text).contrasts).get("negation") for text in texts]
-    return any(
-        re.search(rf"(?:{negation.pattern})\s*{re.escape(value)}", text, re.I)
-        for text, negation in zip(texts, negations, strict=True)
-        if negation
-    )
-
-
 def _is_of(finding: Finding, names: set[str]) -> bool:
     """Whether a finding is of one of these slots: `goals[0].minute` is of `goals[].minute`."""
     name = re.sub(r"\[\d+\]", "[]", finding.slot)
@@ -99,8 +87,8 @@ def list_names(names: Sequence[str]) -> str:
 
 
 def _count_unsupported(claims: list[Claim]) -> Iterator[str]:
-    """How many sentences stand in the answer without being supported, if any."""
-    if count := sum(claim.verdict != "supported" for claim in claims):
+    """How many sentences of the answer are neither supported nor quoted, if any."""
+    if count := sum(claim.verdict not in HOLDING for claim in claims):
         yield f"Not confirmed: {count} of {len(claims)} sentences."
 
 

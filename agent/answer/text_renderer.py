@@ -28,6 +28,7 @@ STYLES = {
     "warn": "yellow",
     "mark": "yellow",
     "supported": "green",
+    "quoted": "cyan",
     "partial": "yellow",
     "contradicted": "red",
     "unsupported": "red",

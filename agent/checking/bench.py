@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby, islice, takewhile
+from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby, takewhile
 from typing import TypeVar
 
 from agent.checking import rules
 from agent.checking.calculation import compute_claim
-from agent.checking.context import headings_above
 from agent.checking.differences import find_differences
-from agent.checking.rules import FAILING, Assessment, QuotePlace, missing_in_quotes
-from agent.checking.summary import first_sentences, holds, tell_once
-from agent.evidence import closest_sentences, content_words, split_sentences
+from agent.checking.rules import FAILING, Assessment, missing_in_quotes
+from agent.checking.shown import QuotePlace, text_around_quotes
+from agent.checking.summary import first_sentences, holds
+from agent.checking.unquoted import find_unquoted
+from agent.evidence import closest_sentences, content_words
 from agent.evidence.citing import make_answered, order_quotes
-from agent.evidence.words import opens_with_pronoun
 from agent.outside import Excerpt
 from agent.slots.forms import holds_value
 from agent.slots.weighing import make_findings
 from agent.state import (
+    HOLDING,
     Claim,
     Composed,
     Finding,
-    Page,
     Quote,
     Report,
     Research,
@@ -109,60 +109,32 @@ class Bench:
         return QuotePlace(page.text, page.title, quote.start, quote.end, is_retracted, quote.source)
 
     def open_claims(self) -> tuple[Claim, ...]:
-        """The claims that are not proved and were not judged, and in the first round the values."""
-        claims = [c for c in self.claims if not self._is_proved(c)]
-        unjudged = {shown_text(c): c for c in (*claims, *self.values)}
+        """The claims that were not judged, and in the first round the values."""
+        unjudged = {shown_text(c): c for c in (*self.claims, *self.values)}
         return tuple(c for text, c in unjudged.items() if text not in self._judged)
 
     def find_better_quotes(self) -> None:
-        """Cite the sentence that proves a claim, and find the sentences that may be offered."""
+        """Cite the sentence that a claim is, and find the sentences that may be offered."""
         for row in self._rows:
             for i, claim in enumerate(row):
                 places = self.places(claim)
-                if self._is_proved(claim):
+                if rules.is_quoted(claim.text, places):
                     continue
                 near = closest_sentences(claim.text, self._eligible_sources(claim, places))
-                proof = next((q for q in near if self._proves(q, claim)), None)
-                if proof:
-                    self._cite(row, i, proof)
+                own = (q for q in near if rules.is_quoted(claim.text, (self._make_place(q),)))
+                if said := next(own, None):
+                    self._cite(row, i, said)
                 else:
                     self._offered[shown_text(claim)] = self._choose_offered(claim, near)
 
     def _eligible_sources(self, claim: Claim, places: Sequence[QuotePlace]) -> list[Source]:
         """The pages whose sentences may be quoted for a claim.
 
-        If its quotes lack a quantity, only those that may prove it: others tell of other numbers.
+        If its quotes lack a quantity, only those that it cites: others tell of other numbers.
         """
         is_lacking = bool(places) and bool(missing_in_quotes(claim.text, places))
         pages = self._sources.items()
-        return [page for n, page in pages if not is_lacking or self._may_prove(n, claim)]
-
-    def _may_prove(self, source: int, claim: Claim) -> bool:
-        """Whether a sentence of a page proves a claim: of one that it cites, or miscites."""
-        if self._sources[source].hit.is_retracted:
-            return False
-        if not claim.citations or source in claim.citations:
-            return True
-        return rules.is_miscited(claim.text, self._sources[source].page.title, self.places(claim))
-
-    def _proves(self, quote: Quote, claim: Claim) -> bool:
-        is_proof = rules.is_proved(claim.text, (self._make_place(quote),), self._before(claim))
-        return is_proof and self._may_prove(quote.source, claim)
-
-    def _is_proved(self, claim: Claim) -> bool:
-        return rules.is_proved(claim.text, self.places(claim), self._before(claim))
-
-    def _before(self, claim: Claim) -> tuple[str, ...]:
-        """What stands before a claim, in each part of the answer that has it."""
-        if not opens_with_pronoun(claim.text):
-            return ()
-        return rules.claims_before(self._groups()).get(claim.text, ())
-
-    def _groups(self) -> Iterator[list[Claim]]:
-        """The claims of each text: of the answer, of each theme, of the conflicts."""
-        rows = iter(self._rows)
-        for claims in claim_groups(self._answer):
-            yield [claim for row in islice(rows, len(claims)) for claim in row]
+        return [page for n, page in pages if n in claim.citations or not is_lacking]
 
     def _choose_offered(self, claim: Claim, near: Sequence[Quote]) -> list[Quote]:
         """The sentences that are closer to a claim than its own quotes."""
@@ -241,7 +213,7 @@ class Bench:
         text, places = self.place(claim)
         if claim in self._value_quotes:
             return rules.decide_value(text, places, judged)
-        return rules.decide_verdict(text, places, judged, self._before(claim))
+        return rules.decide_verdict(text, places, judged)
 
     def explain(self, claim: Claim) -> str:
         """Why a claim fails, in words."""
@@ -250,7 +222,8 @@ class Bench:
         judged = self._judged.get(shown_text(claim), rules.UNCHECKED)
         if fault := rules.explain_fault(judged, claim.text, self.places(claim)):
             return fault
-        missing = missing_in_quotes(claim.text, self.places(claim))
+        text, places = self.place(claim)
+        missing = (*missing_in_quotes(text, places), *find_unquoted(text, places))
         if missing:
             return f"{missing[0]} is not in its quotes"
         is_denied = self.rule(claim).verdict == "contradicted"
@@ -260,10 +233,6 @@ class Bench:
         """The words that are judged of a claim or of a value, and where its quotes stand."""
         text = claim.text.partition(": ")[2] if claim in self._value_quotes else claim.text
         return text, self.places(claim)
-
-    def hint(self, claim: Claim) -> str:
-        """Why a claim that stands on its page word for word is open; "" for another one."""
-        return rules.explain_turn(claim.text, self.places(claim))
 
     def failed_claims(self) -> tuple[Claim, ...]:
         """The claims that nothing supports, or that their quotes contradict."""
@@ -302,7 +271,7 @@ class Bench:
     def _tell(self, claim: Claim) -> Claim:
         """A claim with its verdict, and with what it says otherwise than its quotes."""
         told = _give(claim, self.rule(claim))
-        places = () if told.by == "rule" else self.places(claim)
+        places = () if told.verdict in HOLDING else self.places(claim)
         return told.model_copy(update={"differences": find_differences(claim.text, places)})
 
     def _judge_findings(self) -> tuple[Finding, ...]:
@@ -347,39 +316,6 @@ def quotes_of_value(value: Scalar, finding: Finding) -> list[Quote]:
     return held or list(finding.quotes)
 
 
-# --- quotes ---------------------------------------------------------------------------------------
-
-
-def text_around_quotes(page: Page, quotes: Iterable[Quote]) -> tuple[str, ...]:
-    """The sentences of a page that hold quotes, and one on each side, neighbours joined.
-
-    With them the headings above.
-    """
-    pieces: list[tuple[int, int]] = []
-    last = -1
-    for i, span in _around(page, quotes):
-        joins = pieces and i - 1 == last
-        pieces[-1:] = [(pieces[-1][0], span[1])] if joins else [*pieces[-1:], span]
-        last = i
-    return tuple(page.text[a:b] for a, b in pieces)
-
-
-def sentences_around(page: Page, quotes: Iterable[Quote]) -> tuple[tuple[int, int], ...]:
-    """Where the sentences stand that `text_around_quotes` gives."""
-    return tuple(span for _, span in _around(page, quotes))
-
-
-def _around(page: Page, quotes: Iterable[Quote]) -> list[tuple[int, tuple[int, int]]]:
-    text, spans = page.text, split_sentences(page.text)
-    shown: set[int] = set()
-    for quote in quotes:
-        held = [i for i, (a, b) in enumerate(spans) if a < quote.end and quote.start < b]
-        shown.update(range(min(held, default=0) - 1, max(held, default=-1) + 2))
-        headings = set(headings_above(text, quote.start))
-        shown.update(i for i, span in enumerate(spans) if span in headings)
-    return [(i, spans[i]) for i in sorted(shown & set(range(len(spans))))]
-
-
 # --- claims ---------------------------------------------------------------------------------------
 
 
@@ -409,7 +345,7 @@ def _check_intros(
 ) -> list[list[Claim]]:
     """The rows, without the words above a list whose quantities its items' quotes do not give.
 
-    Nor do those stay above a list that rules alone have proved: nobody judged them.
+    Nor do those stay above a list that nobody judged.
     """
     left: dict[str, str] = {}
     listed = [claim for row in rows for claim in row if claim.intro]
@@ -441,8 +377,6 @@ def _rebuild(
     if report and not holds(summary, report):  # or it is not written yet
         dropped = [*dropped, *summary]
         summary = tuple(first_sentences(report.themes))
-        if answer.claims:
-            summary, report = tell_once(summary, report)
     rest = claim_groups(answer.model_copy(update={"report": report}))[1:]
     everything = make_answered([*summary, *(c for claims in rest for c in claims)], quotes)
     return Verified(

@@ -1,6 +1,6 @@
 """What rules can say of a sentence of somebody's report and the pages that it cites.
 
-1. A sentence that a page has word for word is supported where nothing beside it may turn it.
+1. A sentence that a page has word for word is quoted.
 2. A quotation that is on no cited page is unsupported.
 3. Where a page has the sentence's words with another number or date, it is contradicted.
 4. A number that stands on no cited page, and follows from nothing on it, is unsupported where the
@@ -23,7 +23,9 @@ from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
 
-from agent.checking.rules import FEWEST_WORDS, QuotePlace, explain_turn, is_proved
+from agent.checking.rules import FEWEST_WORDS, is_quoted
+from agent.checking.shown import QuotePlace
+from agent.checking.unquoted import NOUN_CAPITALS
 from agent.evidence import anchor_quote, closest_sentences, content_words, fold
 from agent.evidence.language import language_of, main_script
 from agent.evidence.names import find_sure_names
@@ -81,23 +83,21 @@ class ClaimRuling(NamedTuple):
     @property
     def is_open(self) -> bool:
         """Whether a model is to judge."""
-        return self.verdict == "unchecked" or self.may_follow
+        return self.verdict in ("quoted", "unchecked") or self.may_follow
 
 
 _Ruled = ClaimRuling | None
 _ByNumber = dict[int, Source]
 
 
-def rule_claim(claim: str, sources: Sequence[Source], before: Sequence[str] = ()) -> ClaimRuling:
-    """What rules say of a claim by the pages that it cites. `before`: as for `is_proved`."""
+def rule_claim(claim: str, sources: Sequence[Source]) -> ClaimRuling:
+    """What rules say of a claim by the pages that it cites."""
     near = closest_sentences(claim, sources, NEAREST)
     by_number = {source.n: source for source in sources}
     for quote in near:
-        if is_proved(claim, (_place(quote, by_number),), before):
-            return ClaimRuling("supported", "", quote)
-    for quote in near:
-        if reason := explain_turn(claim, (_place(quote, by_number),)):
-            return ClaimRuling("unchecked", reason, quote)
+        page = by_number[quote.source].page
+        if is_quoted(claim, (QuotePlace(page.text, page.title, quote.start, quote.end),)):
+            return ClaimRuling("quoted", "", quote)
     nearest = near[0] if near else None
     heads = [source.page.text[:READ_LANGUAGE] for source in sources]
     is_comparable = any(_is_comparable(claim, head) for head in heads)
@@ -116,11 +116,6 @@ def rule_claim(claim: str, sources: Sequence[Source], before: Sequence[str] = ()
     return ClaimRuling("unchecked", "", nearest)
 
 
-def _place(quote: Quote, sources: _ByNumber) -> QuotePlace:
-    page = sources[quote.source].page
-    return QuotePlace(page.text, page.title, quote.start, quote.end)
-
-
 # --- quotations -----------------------------------------------------------------------------------
 
 
@@ -135,7 +130,7 @@ def find_quotations(claim: str) -> list[str]:
 def _is_title(text: str) -> bool:
     """Whether quoted words are a title: few, and nearly all longer ones have a capital letter."""
     long = [word for word in PLAIN_WORD.findall(text) if len(word) > 3 and not word.isdecimal()]
-    if not long or count_words(text) > LONGEST_TITLE or bool(language_of(text).has_noun_capitals):
+    if not long or count_words(text) > LONGEST_TITLE or language_of(text).tag in NOUN_CAPITALS:
         return False
     return bool(sum(word[0].isupper() for word in long) > TITLE_WORDS * len(long))
 

@@ -1,12 +1,11 @@
-"""The summary of a report beside its sections: no sentence is told in both."""
+"""The summary of a report beside its sections."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
 from agent.evidence import fold
-from agent.evidence.words import opens_with_pronoun
-from agent.state import Claim, Report, Section
+from agent.state import HOLDING, Claim, Report, Section
 
 
 def said_as(claim: Claim) -> str:
@@ -17,45 +16,24 @@ def said_as(claim: Claim) -> str:
 
 
 def first_sentences(themes: Iterable[Section]) -> Iterator[Claim]:
-    """What sums up a report where nothing else does: a proved sentence of each section, no row."""
+    """What sums up a report where nothing else does: a sentence of each section that holds."""
     for claims in (theme.claims for theme in themes if theme.claims):
-        yield min(claims, key=lambda one: (one.form == "row", one.verdict != "supported"))
+        yield min(claims, key=lambda one: (one.form == "row", one.verdict not in HOLDING))
 
 
 def holds(summary: Iterable[Claim], report: Report) -> bool:
-    """Whether a summary stands: not where its sections say something proved, and it nothing."""
+    """Whether a summary holds: not where its sections say something that does, and it nothing."""
     told = (claim for theme in report.themes for claim in theme.claims)
-    is_proved = any(claim.verdict == "supported" for claim in told)
-    return any(claim.verdict in ("supported", "unchecked") or not is_proved for claim in summary)
+    is_known = any(claim.verdict in HOLDING for claim in told)
+    return any(one.verdict in (*HOLDING, "unchecked") or not is_known for one in summary)
 
 
-def tell_once(summary: tuple[Claim, ...], report: Report) -> tuple[tuple[Claim, ...], Report]:
-    """A summary and its report, where both have nothing in the same words.
+def leave_conflicts(report: Report) -> Report:
+    """A report whose sections have no side of its conflicts: these have a section of their own."""
+    sides = {said_as(claim) for claim in report.conflicts}
 
-    Sides of a conflict are left out of sections. A sentence of the summary is left out of a section
-    of which more is left; else of the summary, of which at least the first sentence is left.
-    """
-    themes = [_leave_out(theme, report.conflicts) for theme in report.themes]
-    kept = [left if (left := _leave_out(one, summary)).claims else one for one in themes]
-    told = {said_as(claim) for theme in kept for claim in theme.claims}
-    apart = tuple(claim for claim in summary if said_as(claim) not in told)
-    if not apart:
-        apart = summary[:1]
-        pairs = [(_leave_out(theme, apart), theme) for theme in kept]
-        kept = [left for left, theme in pairs if left.claims or left.open or not theme.claims]
-    return apart, report.model_copy(update={"themes": tuple(kept)})
+    def leave(theme: Section) -> Section:
+        claims = tuple(claim for claim in theme.claims if said_as(claim) not in sides)
+        return theme.model_copy(update={"claims": claims})
 
-
-def _leave_out(theme: Section, elsewhere: tuple[Claim, ...]) -> Section:
-    """A section without sentences that are told elsewhere.
-
-    What speaks of such a sentence by a pronoun goes with it.
-    """
-    said = {said_as(claim) for claim in elsewhere}
-    left: list[Claim] = []
-    is_left_out = False
-    for claim in theme.claims:
-        is_bound = is_left_out and opens_with_pronoun(claim.text)
-        if not (is_left_out := is_bound or said_as(claim) in said):
-            left.append(claim)
-    return theme.model_copy(update={"claims": tuple(left)})
+    return report.model_copy(update={"themes": tuple(map(leave, report.themes))})

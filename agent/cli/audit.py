@@ -49,6 +49,7 @@ def command(answers: tuple[Path, ...], journal: Path | None, **options: Any) -> 
     Exit status: 0 everything stands (with --diff: nothing changed), 1 something does not, 2 wrong
     usage or a file that cannot be read.
     """
+    from agent.answer import upgrade_answer
     from agent.run.changes import compare_answers
 
     if len(answers) != (2 if options["diff"] else 1):
@@ -56,7 +57,7 @@ def command(answers: tuple[Path, ...], journal: Path | None, **options: Any) -> 
         raise UsageError(fault, "See research-agent audit --help.")
     try:
         if options["diff"]:
-            report = compare_answers(*(_read_answer(file) for file in answers))
+            report = compare_answers(*(upgrade_answer(_read_answer(file)) for file in answers))
         else:
             report = _audit(answers[0], journal)
             report |= {"live": _check_live_pages(report, answers[0])} if options["fetch"] else {}
@@ -80,7 +81,7 @@ def _check_live_pages(report: Json, file: Path) -> list[Json]:
 
     Of a page that is lost the archived copy is named, and whether the quote is there.
     """
-    from agent.answer import Answer
+    from agent.answer import Answer, upgrade_answer
     from agent.pages.archive import WebArchive
     from agent.pages.stand_ins import LOST
     from agent.run.sources import open_page_reader
@@ -90,7 +91,7 @@ def _check_live_pages(report: Json, file: Path) -> list[Json]:
         return []
     if "topic" not in _read_answer(file):
         raise UsageError("Live pages are read for answers alone.", "Check the report again.")
-    answer = Answer.model_validate(_read_answer(file))
+    answer = Answer.model_validate(upgrade_answer(_read_answer(file)))
     settings = load_settings()
     reader = open_page_reader(settings)
     archive = WebArchive(settings.base_url("archive"), reader, reader.check_public)
@@ -137,7 +138,6 @@ def _holds(page: Page, citation: Citation) -> bool:
 
 def _read_answer(file: Path) -> Json:
     """The JSON object of a file, or the answer of an export. Raises UsageError."""
-    from agent.answer import drop_gone_fields
     from agent.outside.input_file import read_json
     from agent.run.export import is_export, read_exported_answer
 
@@ -145,4 +145,4 @@ def _read_answer(file: Path) -> Json:
     value = read_exported_answer(file) if is_export(file) else read_json(file, remedy)
     if not isinstance(value, dict):
         raise UsageError(f"{file} is not an answer object.", "Name the file of an answer.")
-    return drop_gone_fields(value)
+    return value

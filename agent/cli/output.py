@@ -166,10 +166,12 @@ def _format_answer(
 
 
 def _exit_status(answer: Answer, strict: bool) -> int:
+    from agent.state import HOLDING
+
     if answer.error:
         return shell.exit_status_of(answer.error.kind)
     if answer.status == "insufficient":
         return 3
     is_weak = answer.status == "partial" or answer.degraded
-    is_weak = is_weak or any(claim.verdict != "supported" for claim in answer.claims)
+    is_weak = is_weak or any(claim.verdict not in HOLDING for claim in answer.claims)
     return 4 if strict and is_weak else 0

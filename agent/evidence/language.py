@@ -41,9 +41,7 @@ class Language(NamedTuple):
     holds: dict[str, re.Pattern[str]]  # by type of the answer: what a sentence has that gives one
     parts: re.Pattern[str]  # what stands between two questions in one
     extremes: tuple[tuple[str, re.Pattern[str]], ...]  # `max`, `min`: that something is the most
-    contrasts: tuple[tuple[str, re.Pattern[str]], ...]  # words by which two sentences differ
     ratios: tuple[tuple[re.Pattern[str], Decimal], ...]  # a half, a third, twice
-    turns: dict[str, str]  # patterns, by place: what may turn a sentence that stands beside it
     units: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]  # what is asked, and its dimensions
     drop: tuple[tuple[re.Pattern[str], str], ...]  # what only asks, and what stands for it
     breaks: re.Pattern[str] | None  # what stands between words, where no blanks do
@@ -65,11 +63,10 @@ def load_language(tag: str) -> Language:
     table = tomllib.loads(file.read_text("utf-8"))
     spaced = "script" not in table or tag == "ar"
     stop = table["stop"].split()
-    asks, holds, extremes, contrasts = (
+    asks, holds, extremes = (
         [(kind, _pattern(words, spaced)) for kind, words in _entries(table.get(name, ""), ":")]
-        for name in ("asks", "holds", "extremes", "contrasts")
+        for name in ("asks", "holds", "extremes")
     )
-    turns, before = _entries(table["turns"], ":"), "|".join(table.get("articles", "").split())
     units, drop, ratios = (
         [(_pattern(words, spaced), rest) for words, rest in _entries(table.get(name, ""), "=")]
         for name in ("units", "drop", "ratios")
@@ -83,9 +80,7 @@ def load_language(tag: str) -> Language:
         dict(holds),
         re.compile(table["parts"], re.I),
         tuple(extremes),
-        tuple(contrasts),
         tuple((words, Decimal(value)) for words, value in ratios),
-        {place: _bound_words(rf"(?:{before})?(?:{words})", spaced) for place, words in turns},
         tuple((words, tuple(dimensions.split())) for words, dimensions in units),
         tuple((words, f" {rest} ") for words, rest in drop),
         re.compile(f"[{table['breaks']}]+") if "breaks" in table else None,
@@ -104,17 +99,7 @@ def _entries(lines: str, sign: str) -> list[tuple[str, str]]:
 
 
 def _pattern(words: str, spaced: bool) -> re.Pattern[str]:
-    return re.compile(_bound_words(words, spaced), re.I)
-
-
-def _bound_words(words: str, spaced: bool) -> str:
-    return rf"(?<!\w)(?:{words})(?!\w)" if spaced else words
-
-
-@cache
-def turn_pattern(tag: str, place: str) -> re.Pattern[str]:
-    """What may turn a sentence in a language, where it stands at a place beside it."""
-    return re.compile(load_language(tag).turns[place], re.I)
+    return re.compile(rf"(?<!\w)(?:{words})(?!\w)" if spaced else words, re.I)
 
 
 def _bare(word: str) -> str:

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
-from agent.answer import Answer, Citation, answer_validator, cite_page, drop_gone_fields
+from agent.answer import NEXT_VERSION, Answer, Citation, answer_validator, cite_page, upgrade_answer
 from agent.answer.addresses import CorpusAddresses
 from agent.answer.check import CheckResult, build_check_result
 from agent.answer.formats import report_to_markdown
 from agent.answer.messages import group_claims
-from agent.checking.rules import Assessment, claims_before, decide_value, decide_verdict
+from agent.checking.rules import UNCHECKED, Assessment, decide_value, decide_verdict
 from agent.evidence.citing import join_claims
 from agent.evidence.links import quote_link
 from agent.evidence.markers import cited_numbers
@@ -56,15 +56,16 @@ def audit_answer(answer: Json, journal: Path | None = None) -> Json:
     names. `stored` is whether the journal holds an answer, which this one was compared with. Raises
     JournalError if the journal cannot be read.
     """
-    answer = drop_gone_fields(answer)
-    is_check = answer.get("schema_version") == "check-1"
+    is_older = answer.get("schema_version") in NEXT_VERSION
+    answer = upgrade_answer(answer)
+    is_check = answer.get("schema_version") == "check-2"
     faults = _find_invalid_values(answer, CheckResult) if is_check else find_schema_errors(answer)
     if failures := list(faults):
         return _make_result(NOTHING._replace(failures=failures), is_stored=False)
     if journal is None and (named := get_path(answer, "run", "journal")):
         journal = Path(str(named))
     with translate_damage(journal or Path()):
-        evidence = read_evidence(journal)
+        evidence = read_evidence(journal)._replace(is_older=is_older)
         if is_check:
             audited = _audit_check(CheckResult.model_validate(answer), evidence)
         else:
@@ -72,6 +73,9 @@ def audit_answer(answer: Json, journal: Path | None = None) -> Json:
         stored = list(_read_stored(journal, is_check=is_check)) if journal else []
     known = {where for where, _ in audited.failures}
     moved = {"run.journal", "usage.seconds"}  # of a run that was resumed, and had nothing to do
+    if is_older:  # they counted what is quoted as supported
+        stored = [_without_counts(one) for one in stored]
+        answer = _without_counts(answer)
     differences = [set(_find_differences(answer, one)) - moved for one in stored]
     for where in sorted(min(differences, key=len, default=set()) - known):
         audited.failures.append((where, "it is not what the answer in the journal says"))
@@ -84,6 +88,14 @@ def _read_stored(journal: Path, *, is_check: bool) -> Iterator[Json]:
         answer = parse_answer(stored, journal)
         result: BaseModel = build_check_result(answer) if is_check else answer
         yield result.model_dump(mode="json")
+
+
+def _without_counts(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_without_counts(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {key: _without_counts(item) for key, item in value.items() if key != "counts"}
 
 
 def _find_differences(one: Any, other: Any, path: str = "") -> Iterator[str]:
@@ -195,7 +207,6 @@ def _check_claims(answer: Answer, evidence: JournalEvidence) -> Iterator[Failure
     text = join_claims(answer.claims)
     if (answer.claims or answer.status == "complete") and text != answer.answer:
         yield "answer", "it is not what its claims say"
-    before = claims_before(group_claims(answer).values())
     for where, claim in _locate_claims(answer):
         cited = _find_cited(claim.citations, answer)
         for n in sorted(set(claim.citations) - {citation.id for citation in cited}):
@@ -204,7 +215,11 @@ def _check_claims(answer: Answer, evidence: JournalEvidence) -> Iterator[Failure
         told = Assessment(claim.verdict, claim.by, claim.calculation)
         # a rule may have overruled a judge, whose word the answer does not have
         judges = [None, Assessment("supported")] if claim.by in BY_RULES else [told]
-        if told not in (decide_verdict(claim.text, places, j, before[claim.text]) for j in judges):
+        own = [decide_verdict(claim.text, places, one) for one in judges]
+        if evidence.is_older:  # which had no rule about names, and doubted more
+            own += [decide_verdict(claim.text, places, one, names=False) for one in judges]
+            own += [UNCHECKED]
+        if told not in own:
             yield f"{where}.verdict", "it is not what its quotes, numbers and calculation give"
 
 

@@ -15,7 +15,7 @@ from agent.evidence.names import find_names
 from agent.evidence.quantities import iso_dates, number_values
 from agent.slots.forms import holds_value
 from agent.slots.sameness import same_value
-from agent.state import Frozen, Scalar
+from agent.state import HOLDING, Frozen, Scalar
 from agent.state.json_data import Json
 from agent.steps.generate_queries import STAND_IN
 
@@ -124,8 +124,8 @@ def known_slots(answer: Answer) -> dict[str, Known]:
 
 def known_statements(answer: Answer) -> tuple[Known, ...]:
     """The sentences of an answer that its sources support."""
-    supported = (claim for claim in answer.claims if claim.verdict == "supported")
-    return tuple(_to_known(claim.text, claim.citations, answer) for claim in supported)
+    holding = (claim for claim in answer.claims if claim.verdict in HOLDING)
+    return tuple(_to_known(claim.text, claim.citations, answer) for claim in holding)
 
 
 def _to_known(value: Scalar, cited: Iterable[int], answer: Answer) -> Known:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from agent import __version__
 from agent.answer import Citation
-from agent.checking.rules import QuotePlace
+from agent.checking.shown import QuotePlace
 from agent.outside.recording import read_journal
 from agent.state import Page
 from agent.state.json_data import Json, get_path
@@ -22,6 +22,7 @@ class JournalEvidence(NamedTuple):
     slots_schema: Json | None  # None where the run was given none
     corpus: str = ""  # where it lies
     is_of_this_version: bool = True  # of the program
+    is_older: bool = False  # the answer is of an earlier version of its schema
 
     def page_text(self, citation: Citation, default: str = "") -> str:
         """The text of the page that is cited, or the default if the journal does not hold it."""

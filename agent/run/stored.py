@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from agent.answer import Answer, SourceCounts, Usage, build_run_info, clean_answer, drop_gone_fields
+from agent.answer import Answer, SourceCounts, Usage, build_run_info, clean_answer, upgrade_answer
 from agent.errors import JournalDamaged, JournalError
 from agent.evidence.markers import strip_markers
 from agent.outside.budget import round_dollars, sum_usage
@@ -49,7 +49,7 @@ def read_answer(journal: Path) -> Answer:
 def parse_answer(stored: Json, journal: Path) -> Answer:
     """A stored answer object, perhaps of an earlier version. Raises JournalDamaged."""
     try:
-        answer = Answer.model_validate(drop_gone_fields(stored))
+        answer = Answer.model_validate(upgrade_answer(stored))
     except ValidationError:
         fault = f"The answer that {journal} holds cannot be used."
         raise JournalDamaged(fault, "Remove that line and --resume the run.") from None

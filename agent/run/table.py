@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from agent.answer import Answer, drop_gone_fields
+from agent.answer import Answer, upgrade_answer
 from agent.answer.table import Column, ColumnType, TableAnswer, TableRow, build_row, merge_rows
 from agent.errors import AgentError, UsageError
 from agent.evidence.lists import find_items, find_rows
@@ -223,7 +223,7 @@ class TableRun:
         held: dict[str, Any] = self._output.read_row(row.name)
         held.pop("id")
         try:
-            answer = Answer.model_validate(drop_gone_fields(held))
+            answer = Answer.model_validate(upgrade_answer(held))
         except ValidationError:
             fault = f"{self._output.path} holds other things than rows ({row.name})."
             raise UsageError(fault, "Remove it to begin anew.") from None

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Literal
 
 from agent.answer.check import FAILING, build_check_result
 from agent.answer.check_view import summarize
-from agent.answer.messages import STATUSES, all_claims, describe_verdicts
-from agent.state import Frozen
+from agent.answer.messages import QUOTED, STATUSES, all_claims, describe_verdicts, is_quoted
+from agent.state import HOLDING, Frozen
 
 if TYPE_CHECKING:
     from agent.answer import Answer
 
-Tone = Literal["ok", "warn", "bad", "quiet"]
+Tone = Literal["ok", "quoted", "warn", "bad", "quiet"]
 STAND_IN = "extractive"  # the backend that quotes sentences where no model answers
 
 
@@ -45,9 +45,9 @@ def _judge(answer: Answer) -> tuple[str, Tone]:
         return "The model did not answer: these are quoted sentences", "warn"
     if answer.status == "partial" or answer.degraded:
         return STATUSES["partial"], "warn"
-    if any(claim.verdict != "supported" for claim in all_claims(answer)):
+    if any(claim.verdict not in HOLDING for claim in all_claims(answer)):
         return "Answered, not all of it judged", "quiet"
-    return STATUSES["complete"], "ok"
+    return (QUOTED, "quoted") if is_quoted(answer) else (STATUSES["complete"], "ok")
 
 
 def _judge_check(answer: Answer) -> tuple[str, Tone]:

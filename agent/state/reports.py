@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from agent.state.values import Calculation, Difference, Frozen, Quote
+from agent.state.values import Calculation, Differences, Frozen, Quote
 
 MAX_REPORT_CHARS = 400_000
 MAX_SENTENCES = 2000
@@ -38,7 +38,7 @@ MarkForm = Literal["", "links", "brackets", "raised", "digits", "notes", "author
 
 #: As a verdict on a claim; `unreadable`: a source that it cites could not be read.
 CheckVerdict = Literal[
-    "supported", "partial", "unsupported", "contradicted", "unchecked", "unreadable"
+    "supported", "quoted", "partial", "unsupported", "contradicted", "unchecked", "unreadable"
 ]
 
 
@@ -106,4 +106,4 @@ class CheckedClaim(Frozen):
     reason: str = ""
     quote: Quote | None = None
     calculation: Calculation | None = None
-    differences: tuple[Difference, ...] = ()
+    differences: Differences | None = None

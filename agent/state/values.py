@@ -300,8 +300,10 @@ def name_thing(value: object, of: str) -> str:
     return f"{value} ({of})" if of not in ("", str(value)) else str(value)
 
 
-#: `unchecked`: nobody judged it, and it is not proved.
-Verdict = Literal["supported", "partial", "unsupported", "contradicted", "unchecked"]
+#: `supported`: a judge said so, or it was computed. `quoted`: no judge was asked, and the page says
+#: it word for word. `unchecked`: nobody judged it, and it is not the page's own.
+Verdict = Literal["supported", "quoted", "partial", "unsupported", "contradicted", "unchecked"]
+HOLDING: tuple[Verdict, ...] = ("supported", "quoted")  # that leave nothing open
 
 
 class Finding(Frozen):
@@ -359,21 +361,15 @@ class Calculation(Frozen):
         return self.model_copy(update={"operands": tuple(renumbered)})
 
 
-DifferenceKind = Literal[
-    "negation", "amount", "hedge", "direction", "cause", "name", "number", "words"
-]
+class Differences(Frozen):
+    """The sentence of its page that is nearest to a claim, and the words that only one of them has.
 
-
-class Difference(Frozen):
-    """Words of a claim, and those of the nearest sentence of its page in their place.
-
-    `page` is "" for words that the page does not have there, and for a name that is on no page.
-    `amount`: all and some.
+    `page`: those of the sentence; `claim`: those of the claim.
     """
 
-    kind: DifferenceKind
-    page: str
-    claim: str
+    sentence: str
+    page: tuple[str, ...] = ()
+    claim: tuple[str, ...] = ()
 
 
 class Claim(Frozen):
@@ -393,8 +389,8 @@ class Claim(Frozen):
     calculation: Calculation | None = seldom(
         None, "how its numbers follow from quoted ones; absent where none was given"
     )
-    differences: tuple[Difference, ...] = seldom(
-        (), "what it says otherwise than its pages; it decides nothing"
+    differences: Differences | None = seldom(
+        None, "of a claim that does not hold: the nearest sentence of its pages; it decides nothing"
     )
 
 

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from agent.checking.bench import claim_groups, replace_claims
-from agent.checking.rules import QuotePlace, claims_before, is_proved
+from agent.checking.rules import is_quoted
+from agent.checking.shown import QuotePlace
 from agent.evidence import content_words
 from agent.evidence.citing import join_claims, order_quotes
 from agent.evidence.markers import strip_markers
-from agent.evidence.quoting import quoted_sentences, with_sentence_before
-from agent.evidence.words import opens_with_pronoun
+from agent.evidence.quoting import quoted_sentences
 from agent.slots.forms import holds_value, slot_words
 from agent.slots.namesakes import tell_apart
 from agent.slots.weighing import is_disputed
@@ -22,7 +21,6 @@ from agent.steps.reflect import is_needed
 from agent.steps.synthesize import build_abstention
 
 MOST_SHOWN = 12  # conflicts, or facts in the place of sentences
-LONGEST_SIDE = 500  # characters of a sentence with the one before it
 LONGEST_VALUE = 80  # characters of a value above the sentences that state it
 
 
@@ -53,7 +51,7 @@ def settle(verified: Verified, research: Research) -> Verified:
     if not claims and not first and not last:
         return _abstain(verified, findings, research)
     said = "\n".join(claim.text for claim in (*first, *last))
-    kept = _drop_said(claims, said)
+    kept = [claim for claim in claims if claim.text not in said]
     unsaid = builder.quote_unsaid(needed, (*first, *kept, *last))
     claims = (*first, *kept, *([] if verified.report else unsaid), *last)
     report = verified.report if has_draft else None
@@ -67,7 +65,7 @@ def settle(verified: Verified, research: Research) -> Verified:
         "report": report,
         "findings": findings,
     }
-    return _prove_in_order(verified.model_copy(update=changes), builder)
+    return verified.model_copy(update=changes)
 
 
 def _repeat_topic(findings: Iterable[Finding], needed: Iterable[Finding], topic: str) -> bool:
@@ -94,50 +92,12 @@ def _abstain(verified: Verified, findings: tuple[Finding, ...], research: Resear
     return verified.model_copy(update={**changes, "claims": (), "quotes": (), "report": None})
 
 
-def _drop_said(claims: Sequence[Claim], said: str) -> list[Claim]:
-    """The claims that a text does not say, and what one that opens with a pronoun is about."""
-    kept: list[Claim] = []
-    is_wanted = False
-    for claim in reversed(claims):
-        if is_wanted or claim.text not in said:
-            kept.append(claim)
-            is_wanted = opens_with_pronoun(claim.text)
-    return kept[::-1]
-
-
-def _prove_in_order(answer: Verified, builder: _ClaimBuilder) -> Verified:
-    """The answer with the verdicts of claims that open with a pronoun, as it is ordered now."""
-    before = claims_before(claim_groups(answer))
-
-    def prove(claim: Claim) -> Claim:
-        if not opens_with_pronoun(claim.text):
-            return claim
-        places = builder.places(claim, answer.quotes)
-        if is_proved(claim.text, places, before[claim.text]):
-            return claim.model_copy(
-                update={"verdict": "supported", "by": "rule", "calculation": None}
-            )
-        if (claim.verdict, claim.by) == ("supported", "rule"):
-            return claim.model_copy(update={"verdict": "unchecked", "by": ""})
-        return claim
-
-    return replace_claims(answer, prove)
-
-
 class _ClaimBuilder:
     """Makes claims of whole sentences of pages; collects the quotes that these claims cite."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self._sources: Mapping[int, Source] = {source.n: source for source in sources}
         self.quotes: list[Quote] = []
-
-    def places(self, claim: Claim, quotes: Iterable[Quote]) -> list[QuotePlace]:
-        """Where those of some quotes stand that a claim cites."""
-        return [self._place(quote) for quote in quotes if quote.source in claim.citations]
-
-    def _place(self, quote: Quote) -> QuotePlace:
-        page = self._sources[quote.source].page
-        return QuotePlace(page.text, page.title, quote.start, quote.end)
 
     def quote_findings(self, findings: Iterable[Finding]) -> tuple[Claim, ...]:
         """The first sentence of each slot that is filled."""
@@ -200,16 +160,10 @@ class _ClaimBuilder:
             yield self._quote_sentence(quote, f"{finding.slot}: {' / '.join(told)}")
 
     def _find_side(self, value: Scalar | None, quotes: Sequence[Quote]) -> Quote | None:
-        """The first sentence of the quotes that holds a value; else the first quote.
-
-        One that opens with a pronoun has the sentence before it too, which may tell its noun.
-        """
+        """The first sentence of the quotes that holds a value; else the first quote."""
         sentences = (one for q in quotes for one in quoted_sentences(q, self._sources[q.source]))
         held = (q for q in sentences if value is not None and self._holds(q, value))
-        side = next(held, None) or next(iter(quotes), None)
-        if side and opens_with_pronoun(side.text):
-            return with_sentence_before(side, self._sources[side.source], LONGEST_SIDE)
-        return side
+        return next(held, None) or next(iter(quotes), None)
 
     def _holds(self, quote: Quote, value: Scalar) -> bool:
         return holds_value(quote.text, value, self._sources[quote.source].page.title)
@@ -217,13 +171,15 @@ class _ClaimBuilder:
     def _quote_sentence(self, quote: Quote, intro: str = "") -> Claim:
         """A claim that is a quote; an item below an intro, if it has one."""
         text = " ".join(strip_markers(quote.text).split())
-        proved = is_proved(text, (self._place(quote),))
+        page = self._sources[quote.source].page
+        place = QuotePlace(page.text, page.title, quote.start, quote.end)
+        is_own = is_quoted(text, (place,))
         self.quotes.append(quote)
         return Claim(
             text=text,
             citations=(quote.source,),
-            verdict="supported" if proved else "unchecked",
-            by="rule" if proved else "",
+            verdict="quoted" if is_own else "unchecked",
+            by="rule" if is_own else "",
             form="item" if intro else "sentence",
             intro=intro,
         )

@@ -53,10 +53,10 @@ class MendClaims(Task[Draft]):
 class Verify:
     """Judges the claims of the answer and the values of its slots; mends, drops or flags the rest.
 
-    What rules prove needs no judge. A model judges all else, a few claims in each call. It may be
-    offered the sentences closest to a claim, and the claim cites one that it names. Claims that
-    fail are rewritten once, if anything else stands, and judged again. Without a judge what is
-    open stays unchecked.
+    A model judges all of them, a few in each call. It may be offered the sentences closest to a
+    claim, and the claim cites one that it names. Claims that fail are rewritten once, if anything
+    else holds, and judged again. Without a judge a sentence of a page is quoted, and all else
+    unchecked.
     """
 
     ask: AskMany
@@ -96,7 +96,6 @@ class Verify:
             claims=tuple(map(bench.put, claims)),
             evidence=bench.evidence(claims),
             language=self.language,
-            hints=tuple(map(bench.hint, claims)),
         )
 
     def _mend_failed_claims(self, bench: Bench, research: Research) -> Iterator[Event]:
@@ -129,6 +128,3 @@ def _failure_warnings(verified: Verified, bench: Bench) -> Iterator[str]:
     for claim in verified.claims:
         if claim.verdict in FAILING:
             yield f"Nothing read supports this ({bench.explain(claim)}): {claim.text}"
-        why = bench.hint(claim)
-        if claim.verdict == "unchecked" and why:
-            yield f"Not confirmed, {why}: {claim.text}"

@@ -208,7 +208,7 @@ def test_a_report_as_a_document(answer: Answer) -> None:
     first = {n: quoted[0].link for n, quoted in messages.group_by_source(answer.citations).items()}
     marked = [unescape(to) for to in shown.links if "#:~:text=" in to]
     assert {quote(url, safe="!#$%'*+,-./:=?@_~&") for url in first.values()} <= set(marked)
-    assert "16 sentences: 10 confirmed by quotes, 1 partly confirmed, 1 not" in shown.text
+    assert "16 sentences: 0 confirmed by quotes, 10 quoted, 1 partly confirmed, 1 not" in shown.text
     assert "1 not confirmed, 4 not checked" in shown.text
     assert "Nobody slept that night. (not confirmed)" in words(shown.text)
     assert "88,966 [1]; but also: 89,000" in words(shown.text)
@@ -323,5 +323,5 @@ def test_a_fragment_has_its_hooks_and_ids_of_its_own(answer: Answer) -> None:
     assert all((one["href"] or "")[1:] in ids and one["title"] in quotes for one in marks)
     classes = [str(attrs.get("class")) for _, attrs in shown.elements]
     assert classes.count("disagreement") == 1 and classes.count("side") == 2
-    assert {"sentence supported", "badge filled", "badge missing", "source"} <= set(classes)
+    assert {"sentence quoted", "badge filled", "badge missing", "source"} <= set(classes)
     assert not {"h1", "nav", "script", "style"} & set(shown.tags)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agent.answer import drop_gone_fields, to_json
+from agent.answer import to_json, upgrade_answer
 from agent.errors import JournalError, UsageError
 from agent.run import research
 from agent.run.audit import audit_answer
@@ -56,7 +56,7 @@ def test_a_whole_answer_stands(answer: Json) -> None:
     assert found["ok"] and found["failures"] == [] and found["stored"]
     assert found["checked"] == {"citations": 2, "claims": 2, "slots": 2, "pages": 2}
     judged = {"verdict": "supported", "by": "gemini-3.8-flash"}
-    names = ("claims[1]", "slots.winner", "slots.about")
+    names = ("claims[0]", "claims[1]", "slots.winner", "slots.about")
     assert found["judged_by_model"] == [{"where": name, **judged} for name in names]
 
 
@@ -115,7 +115,7 @@ def test_fields_of_earlier_versions_are_passed_over(answer: Json) -> None:
     sections = [{"heading": "a", "timeline": [{"at": "2001"}]}]
     given = {"series": 1, "slots": {"series": 2}, "report": {"sections": sections}}
     kept = {"slots": {"series": 2}, "report": {"sections": [{"heading": "a"}]}}
-    assert drop_gone_fields(given) == kept
+    assert upgrade_answer(given) == kept
 
 
 def test_a_tampered_journal_is_found(answer: Json, tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def rule(claim: str, *texts: str) -> ClaimRuling:
 @pytest.mark.parametrize(
     ("claim", "verdict", "reason"),
     [
-        ("The ship carries 120 cars and 360 passengers.", "supported", ""),
+        ("The ship carries 120 cars and 360 passengers.", "quoted", ""),
         ("The ship carries 150 cars and 360 passengers.", "contradicted", "the page says 120"),
         ("According to the yard, the ship carries 120 cars and 390 passengers.", "contradicted",
          "the page says 360"),
@@ -141,9 +141,10 @@ def verdicts(result: CheckResult) -> list[str]:
 def test_a_report_is_checked_with_a_model(services: Services, settings: Settings) -> None:
     services.think = judge(VERDICTS)
     result = check(services, settings)
-    told = ["supported", "contradicted", "partial", "supported", "unreadable", "unreadable"]
-    assert verdicts(result) == told
-    assert [claim.by for claim in result.claims[:4]] == ["rule", "rule", *2 * ["gemini-3.8-flash"]]
+    told = ["supported", "contradicted", "partial", "partial", "unreadable", "unreadable"]
+    assert verdicts(result) == told  # no judge lifts a name that is nowhere on the page: Denmark
+    model = "gemini-3.8-flash"
+    assert [claim.by for claim in result.claims[:4]] == [model, "rule", model, model]
     assert result.claims[2].reason == "“in every weather” is not on the page"
     assert "404" in result.claims[4].reason and "no address" in result.claims[5].reason
     assert [one.text for one in result.uncited] == ["Most captains like the new ships."]
@@ -174,7 +175,7 @@ def test_without_a_model_the_rest_is_open(
 ) -> None:
     services.think = lambda _: Raw(403, "no")
     result = check(services, settings, **changes)
-    assert verdicts(result)[:4] == ["supported", "contradicted", "unchecked", "unchecked"]
+    assert verdicts(result)[:4] == ["quoted", "contradicted", "unchecked", "unchecked"]
     assert result.error is None and bool(services.model_requests) == (not changes)
     assert changes or any("403" in one or "rules" in one for one in result.warnings)
 
@@ -218,7 +219,7 @@ def test_a_check_is_replayed_and_audited_offline(services: Services, settings: S
         (("report", "text"), "Another report."),
         (("sources", 0, "page_sha256"), "0" * 64),
         (("ok",), True),
-        (("schema_version",), "check-2"),
+        (("schema_version",), "check-3"),
     ],
 )
 def test_tampering_is_found(
@@ -272,7 +273,7 @@ def test_sentences_without_source_are_searched_for(services: Services, settings:
     rules = settings.model_copy(update={"verify": "rules"})
     run = begin_check(rules, RunRequest(report=report, search_uncited=True))
     result = build_check_result(run.answer())
-    assert verdicts(result) == ["supported", "unchecked"] and not result.uncited
+    assert verdicts(result) == ["quoted", "unchecked"] and not result.uncited
     assert result.sources[0].found and result.claims[0].source == 1
     assert result.claims[1].reason == "nothing that was found says so"
 
@@ -292,7 +293,7 @@ def test_text_has_marks(services: Services, settings: Settings) -> None:
     services.think = judge(VERDICTS)
     result = check(services, settings)
     text = check_to_text(result)
-    assert "\n1 sentence does not hold\n1 contradicted, 1 in part," in text
+    assert "\n1 sentence does not hold\n1 contradicted, 2 in part," in text
     assert "360 passengers [1]. ✓ The ship carries 150" in text
     assert "\n  ✗ contradicted: the page says 120\n" in text
 
@@ -327,7 +328,7 @@ def test_the_exit_status_says_whether_all_stands(tmp_path: Path, corpus: Path) -
     assert status == 1 and json.loads(shown)["claims"][0]["reason"] == "the page says 120"
     assert out.read_text("utf-8") == shown
     assert call("-", *offline, "--fail-on", "", stdin=FALSE)[0] == 0
-    assert call("-", *offline, "--fail-on", "supported", stdin=TRUE)[0] == 1
+    assert call("-", *offline, "--fail-on", "quoted", stdin=TRUE)[0] == 1
     status, shown = call(str(tmp_path / "none.md"))
     assert status == 2 and json.loads(shown)["error"]["kind"] == "usage"
     assert call("--fail-on", "nonsense", "-", stdin=TRUE)[0] == 2
@@ -418,5 +419,5 @@ def test_the_same_report_in_other_forms_has_the_same_verdicts(
         report = read_report(text.encode(), "report.md")
         result = build_check_result(begin_check(settings, RunRequest(report=report)).answer())
         found.append([(one.text, one.verdict, one.reason) for one in result.claims])
-    assert [verdict for _, verdict, _ in found[0]] == ["contradicted", "supported", "unsupported"]
+    assert [verdict for _, verdict, _ in found[0]] == ["contradicted", "quoted", "unsupported"]
     assert all(one == found[0] for one in found)

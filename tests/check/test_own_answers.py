@@ -48,5 +48,5 @@ def test_an_answer_over_documents_is_judged(
     checked = build_check_result(begin_check(settings, RunRequest(report=report)).answer())
     verdicts = {claim.text: claim.verdict for claim in checked.claims}
     assert report.form == form and report.marks and not report.unaddressed
-    assert verdicts[HAS] == "supported" and "unreadable" not in verdicts.values()
+    assert verdicts[HAS] == "quoted" and "unreadable" not in verdicts.values()
     assert {source.url for source in checked.sources} == {address}

@@ -112,7 +112,7 @@ def test_what_was_found_and_read_is_told_first(offline: Settings) -> None:
         "3 sentences do not hold",
     ]
     first, second = result.sources
-    assert first.counts["contradicted"] == 2 and first.counts["supported"] == 1
+    assert first.counts["contradicted"] == 2 and first.counts["quoted"] == 1
     assert (second.status, second.counts["unreadable"]) == ("unreadable", 1)
     raw = "Ships sail \ue200cite\ue202turn9view0\ue201. " * 3
     told = check_to_text(check(raw, offline)).splitlines()
@@ -214,7 +214,7 @@ def test_sources_are_dead_archived_retracted_or_closed(
         result = check(text, settings)
         closed = check(text, settings.model_copy(update={"archive": False}))
     assert [one.status for one in result.sources] == ["retracted", "archived", "dead", "blocked"]
-    assert [claim.verdict for claim in result.claims[:2]] == ["supported", "supported"]
+    assert [claim.verdict for claim in result.claims[:2]] == ["quoted", "quoted"]
     assert result.sources[0].read and "2010-02-06" in result.sources[0].notice
     assert result.sources[1].page_url.endswith("/web/20200101/gone")
     assert [one.retracted for one in result.sources] == [True, None, None, None]

@@ -108,21 +108,25 @@ PAGE = "Coffee may reduce the risk of some cancers, researchers in Lund found in
 
 
 @pytest.mark.parametrize(
-    ("claim", "kind", "page", "said"),
+    ("claim", "page", "said"),
     [
-        (PAGE.replace("may reduce", "will reduce"), "hedge", "may", "will"),
-        (PAGE.replace("some cancers", "all cancers"), "amount", "some", "all"),
-        (PAGE.replace("may reduce", "may not reduce"), "negation", "", "not"),
-        (PAGE.replace("2015", "2018"), "number", "2015", "2018"),
-        (PAGE.replace("Lund", "Brasco"), "name", "Lund", "Brasco"),
-        ("The team of Veltrane Osmund drank a lot of it.", "name", "", "Veltrane Osmund"),
+        (PAGE.replace("may reduce", "will reduce"), ("may",), ("will",)),
+        (PAGE.replace("may reduce", "may not reduce"), (), ("not",)),
+        (
+            PAGE.replace("Lund found in 2015", "Oslo found in 2018"),
+            ("Lund", "2015."),
+            ("Oslo", "2018."),
+        ),
+        (PAGE, (), ()),
     ],
 )
-def test_what_a_claim_says_otherwise_is_shown(claim: str, kind: str, page: str, said: str) -> None:
-    found = find_differences(claim, [place(PAGE)])
-    assert (kind, page, said) in [(one.kind, one.page, one.claim) for one in found]
+def test_the_nearest_sentence_stands_beside_a_claim(
+    claim: str, page: tuple[str, ...], said: tuple[str, ...]
+) -> None:
+    text = f"Tea is warm. {PAGE} Nobody drank it."
+    found = find_differences(claim, [QuotePlace(text, "", 0, len(text))])
+    assert found and found.sentence == PAGE and (found.page, found.claim) == (page, said)
 
 
-@pytest.mark.parametrize("claim", [PAGE, f"According to the article, {PAGE}", PAGE.split(", ")[0]])
-def test_where_nothing_differs_nothing_is_shown(claim: str) -> None:
-    assert find_differences(claim, [place(PAGE)]) == ()
+def test_without_a_quote_there_is_no_nearest_sentence() -> None:
+    assert find_differences(PAGE, []) is None

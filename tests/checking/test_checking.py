@@ -1,19 +1,22 @@
-"""The rules of the verdict: what they prove, what they refuse, and what they leave open."""
+"""The rules of the verdict: what is quoted, what no judge may overrule, and what is open."""
 
 from __future__ import annotations
 
 from typing import get_args
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from agent.checking.differences import find_differences
 from agent.checking.rules import (
     Assessment,
-    QuotePlace,
     decide_value,
     decide_verdict,
-    is_miscited,
-    is_proved,
+    is_quoted,
 )
+from agent.checking.shown import QuotePlace
+from agent.checking.unquoted import find_unquoted
 from agent.state import Verdict
 
 
@@ -34,17 +37,19 @@ WON = "Argentina won the 2022 FIFA World Cup, beating France 4–2 on penalties.
         "“Argentina” won the 2022 FIFA World Cup, beating France 4-2 on penalties!",
     ],
 )
-def test_a_sentence_of_a_page_is_proved_whatever_its_typography(claim: str) -> None:
+def test_a_sentence_of_a_page_is_quoted_whatever_its_typography(claim: str) -> None:
     page = f"It was cold. {WON} All rejoiced." if "“" not in claim else claim + " All rejoiced."
     quote = WON[:20] if "“" not in claim else claim
-    assert decide_verdict(claim, [place(quote, page)]) == Assessment("supported", "rule")
+    own = [place(quote, page)]
+    assert decide_verdict(claim, own) == Assessment("quoted", "rule")
+    for word in ("supported", "partial", "unsupported", "contradicted"):
+        said = Assessment(word, "m")
+        assert decide_verdict(claim, own, said) == said, "a judge has read more than the sentence"
 
 
 @pytest.mark.parametrize(
     ("claim", "page"),
     [
-        ("He won the cup of 2022 for Argentina.", "He won the cup of 2022 for Argentina."),
-        ("Он выиграл кубок мира 2022 года.", "Он выиграл кубок мира 2022 года."),
         ("Argentina won the cup in Lusail", "Nobody thinks that Argentina won the cup in Lusail."),
         ("The tower cost 1.000 marks in all.", "The tower cost 1,000 marks in all."),
         ("Argentina won the World Cup.", "Only in a dream of many thousand anxious people,\n"
@@ -53,15 +58,15 @@ def test_a_sentence_of_a_page_is_proved_whatever_its_typography(claim: str) -> N
         ("Argentina won the World Cup.", "Argentina won the World Cup\nin nobody's opinion."),
     ],
 )  # fmt: skip
-def test_what_is_no_whole_sentence_by_itself_stays_open(claim: str, page: str) -> None:
-    assert not is_proved(claim, [place(page, page)])
+def test_what_is_no_whole_sentence_is_not_quoted(claim: str, page: str) -> None:
+    assert not is_quoted(claim, [place(page, page)])
 
 
 def test_a_page_may_have_a_heading_above_a_sentence_and_a_row_of_a_table() -> None:
     page = "# The cup\nHistory\nArgentina won the World Cup.\nArgentina | 2022 | Lusail | 3\nEnd."
-    assert is_proved("Argentina won the World Cup.", [place("Argentina won", page)])
+    assert is_quoted("Argentina won the World Cup.", [place("Argentina won", page)])
     row = "Argentina | 2022 | Lusail | 3"
-    assert is_proved(row, [place(row, page)])
+    assert is_quoted(row, [place(row, page)])
 
 
 @pytest.mark.parametrize(
@@ -77,26 +82,7 @@ def test_a_page_may_have_a_heading_above_a_sentence_and_a_row_of_a_table() -> No
 )
 def test_a_value_beside_its_name_is_whole_however_short(claim: str, is_whole: bool) -> None:
     page = f"Order\n{claim}\nThe end of the order."
-    assert is_proved(claim, [place(claim, page)]) == is_whole
-
-
-@pytest.mark.parametrize(
-    ("claim", "title", "cited", "miscited"),
-    [
-        ("The Elm Tower was built in 1912.", "Elm Tower", "Oak Hall is a ruin.", True),
-        ("Elm Tower was built in 1912.", "Elm Tower (building)", "Oak Hall is a ruin.", True),
-        ("长城建于1368年。", "长城", "Oak Hall is a ruin.", True),
-        ("The tower was built in 1912.", "Elm Tower", "Oak Hall is a ruin.", False),
-        ("The architect of Elm Tower was born in 1870.", "Elm Tower", "Oak Hall is old.", False),
-        ("Elm Tower was built in 1912.", "Elm Tower", "Builders left Elm Tower in 1915.", False),
-        ("Elm Tower was built in 1912.", "", "Oak Hall is a ruin.", False),
-    ],
-)
-def test_a_claim_on_what_its_quotes_are_not_is_miscited(
-    claim: str, title: str, cited: str, miscited: bool
-) -> None:
-    assert is_miscited(claim, title, [place(cited)]) is miscited
-    assert not is_miscited(claim, title, [place(cited, title=title or claim)])
+    assert is_quoted(claim, [place(claim, page)]) == is_whole
 
 
 WRONG = [
@@ -149,7 +135,7 @@ OPEN_AND_TRUE = [
 def test_all_else_is_open_and_a_judge_has_the_last_word(claim: str, quote: str) -> None:
     own = [place(quote)]
     assert decide_verdict(claim, own) == Assessment("unchecked")
-    for word in get_args(Verdict)[:4]:
+    for word in sorted({*get_args(Verdict)} - {"quoted", "unchecked"}):
         said = Assessment(word, "m")
         assert decide_verdict(claim, own, said) == said
 
@@ -178,3 +164,55 @@ def test_a_value_without_a_judge_is_unchecked() -> None:
     assert decide_value("1890", own, Assessment("supported", "m")) == Assessment("partial", "m")
     said, judged = "The tower was built by Vex.", Assessment("unsupported", "m")
     assert decide_value(said, [place(said)], judged) == judged, "it need not answer the slot"
+
+
+CUP = place(
+    "Rubel Athletic won the cup",
+    "# The cup of Torvik\nIn May it rained. Rubel Athletic won the cup. Ana Prell scored twice.\n"
+    "All went home. Zadok Umber slept.",
+    "Torvik Cup",
+)
+NAMES = [
+    ("Paris Saint-Germain won the cup.", "Paris Saint-Germain"),
+    ("The cup went to Paris.", "Paris"),
+    ("Paris won it: yes, Paris.", "Paris"),
+    ("Zadok Umber won the cup.", "Zadok Umber"),  # it stands too far from the quote
+    ("The cup was won, as evil.test tells.", "evil.test"),
+    ("Siehe evil.test: der Pokal ging an sie.", "evil.test"),
+]
+KNOWN = [
+    "Rubel Athletic's cup was won in the rain.",
+    "The Torvik Cup went to Rubel Athletic.",  # the title
+    "Ana Prell scored for the Athletics.",  # beside it, and a stem
+    "Players of the club won the cup.",  # a capital letter at the beginning alone
+    "RUBEL ATHLETIC WON THE CUP",
+    "Der Pokal ging an Rubel Athletic aus Paris.",  # another language
+    "Кубок выиграл Зенит.",
+]
+
+
+@pytest.mark.parametrize(("claim", "lost"), NAMES)
+def test_no_judge_lifts_a_name_or_a_host_that_was_not_shown(claim: str, lost: str) -> None:
+    assert find_unquoted(claim, [CUP]) == (lost,)
+    assert decide_verdict(claim, [CUP]) == Assessment("unsupported", "rule")
+    assert decide_verdict(claim, [CUP], Assessment("supported", "m")) == Assessment("partial", "m")
+
+
+@pytest.mark.parametrize("claim", KNOWN)
+def test_what_was_shown_or_cannot_be_compared_caps_nothing(claim: str) -> None:
+    said = Assessment("supported", "m")
+    assert find_unquoted(claim, [CUP]) == ()
+    assert decide_verdict(claim, [CUP], said) == said
+
+
+def test_in_a_language_of_large_nouns_no_name_can_be_told() -> None:
+    own = place("Der Pokal ging nach dem Spiel an die Mannschaft aus der Stadt.")
+    assert find_unquoted("Die Trophäe ging an die Elf aus der Hauptstadt.", [own]) == ()
+
+
+@given(st.text(max_size=80), st.text(max_size=80))
+def test_any_claim_and_any_quote_can_be_compared(claim: str, page: str) -> None:
+    own = [QuotePlace(page, page[:9], 0, len(page))] if page else []
+    assert all(name in claim for name in find_unquoted(claim, own))
+    found = find_differences(claim, own)
+    assert found is None or (found.sentence in page and all(w in claim for w in found.claim))

@@ -161,10 +161,14 @@ def test_a_terminal_gets_text_and_a_pipe_json(tmp_path: Path) -> None:
     said = in_terminal(TOPIC, "--offline", home=tmp_path)
     text = STYLE.sub("", said.out)
     assert said.status == 0 and "\x1b[1m" in said.out
-    assert text.startswith(f"{TOPIC}\n\nArgentina won the 2022 FIFA World Cup, beating")
+    assert text.startswith(f"{TOPIC}\n\nQuoted: the page says this.\n\nArgentina won the 2022 FIFA")
     assert re.search(r"^Fact .*\nwinner +Argentina \[1\]", text, re.M)
     assert re.search(r"^Sources\n\[1\] \S.*\n    corpus:.*\n    “Argentina won", text, re.M)
-    assert re.search(r"^Answered · \d+ searches · \d+ pages · .* · extractive · run", text, re.M)
+    assert re.search(
+        r"^Quoted: the page says this · \d+ searches · \d+ pages · .* · extractive · run",
+        text,
+        re.M,
+    )
     assert max(map(len, text.splitlines())) <= 80
     piped = in_pipe(TOPIC, "--offline", home=tmp_path)
     assert json.loads(piped.out)["status"] == "complete" and not piped.err

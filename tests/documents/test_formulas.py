@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from lxml import etree
 
-from agent.checking.rules import QuotePlace, is_proved
+from agent.checking.rules import is_quoted
+from agent.checking.shown import QuotePlace
 from agent.documents.formulas import lower_text, raise_text, write_formula
 from agent.documents.reading import read_body
 from agent.evidence.quantities import find_missing
@@ -118,4 +119,4 @@ def test_a_power_is_no_longer_number(claim: str, page: str, is_there: bool) -> N
     text = f"The trip took {page} there then."
     place = QuotePlace(text, "", 0, len(text))
     is_same = claim in (page, page.replace("10⁶", "10^6"))
-    assert is_proved(f"The trip took {claim} there then.", (place,)) == is_same
+    assert is_quoted(f"The trip took {claim} there then.", (place,)) == is_same

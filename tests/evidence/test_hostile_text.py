@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.checking.rules import QuotePlace, decide_verdict
+from agent.checking.rules import decide_verdict
+from agent.checking.shown import QuotePlace
 from agent.errors import UsageError
 from agent.evidence import (
     closest_sentences,
@@ -131,8 +132,8 @@ def test_a_piece_found_again_and_again_within_words_is_given_up(text: str, piece
 def test_a_claim_and_its_quote_may_be_marks_without_end(marks: str) -> None:
     said, text = "The bridge was opened in 1904.", f"The bridge was opened in 1904. {marks}"
     place = QuotePlace(text, "", 0, len(text))
-    assert decide_verdict(said, (place,)).verdict == "supported"
-    assert decide_verdict(f"{said} a{marks}", (place,)).verdict != "supported"
+    assert decide_verdict(said, (place,)).verdict == "quoted"
+    assert decide_verdict(f"{said} a{marks}", (place,)).verdict != "quoted"
 
 
 def test_numbers_that_no_float_holds_are_told_apart_by_their_digits() -> None:

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from agent.answer import Answer
 from agent.answer.bibliography import to_bibtex, to_csl_json, to_ris
 from agent.answer.schema import Citation
-from agent.checking.rules import Assessment, QuotePlace, decide_verdict
+from agent.checking.rules import Assessment, decide_verdict
+from agent.checking.shown import QuotePlace
 from agent.errors import SearchFailed
 from agent.evidence.credibility import Credibility
 from agent.outside import Excerpt
@@ -100,7 +101,7 @@ def test_no_judge_makes_a_retracted_work_a_proof() -> None:
     retracted, sound = (QuotePlace(text, "T", 0, len(text), is_bad) for is_bad in (True, False))
     judged = Assessment("supported", "model")
     assert decide_verdict(text, [retracted], judged) == Assessment("unsupported", "rule")
-    assert decide_verdict(text, [retracted, sound], judged) == Assessment("supported", "rule")
+    assert decide_verdict(text, [retracted, sound], judged) == judged
 
 
 def test_a_model_is_told_what_was_retracted() -> None:

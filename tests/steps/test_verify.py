@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.checking.bench import shown_text
-from agent.checking.rules import QuotePlace, is_proved, missing_in_quotes
+from agent.checking.rules import is_quoted, missing_in_quotes
+from agent.checking.shown import QuotePlace
 from agent.errors import AgentError, Exhausted, ModelFailed
 from agent.evidence import anchor_quote
 from agent.evidence.citing import compose_answer
@@ -153,14 +154,51 @@ def test_a_quote_of_another_page_is_taken_from_the_page_where_it_stands(
     assert all(q.text == sources[q.source - 1].page.text[q.start : q.end] for q in found.quotes)
 
 
-def test_a_sentence_of_a_page_needs_no_model() -> None:
+def test_a_judge_sees_a_sentence_of_a_page_too_with_what_stands_around_it() -> None:
+    """A page may deny or invent what stands in it word for word."""
+    text = (
+        "# Lies about phones\nThese are told to children. Nokia was founded by elves. None is true."
+    )
     ask = Judge("unsupported")
-    found, _ = verified(ask, draft(f"{FOUNDER[:-1]} [1].", (1, FOUNDER)))
-    assert verdicts(found) == [("supported", "rule")] and not ask.asked
-    # nor where its quote was lost: it is found again, word for word
+    found, _ = verified(ask, draft("Nokia was founded by elves [1].", (1, "by elves")), text)
+    assert ask.tasks == ["verify"] and not found.claims
+    assert [(c.verdict, c.by) for c in found.dropped] == [("unsupported", "scripted")]
+    shown = ask.asked[0].prompt()
+    assert "Lies about phones" in shown and "told to children" in shown and "None is true" in shown
+
+
+@pytest.mark.parametrize(
+    ("ask", "mode"),
+    [
+        (Judge(), "rules"),
+        (Judge({"another claim": "supported"}), "model"),  # it leaves this one out
+        (FailingJudge(Exhausted("The budget is used up.", "")), "model"),
+    ],
+)
+def test_without_a_verdict_a_sentence_of_a_page_is_quoted(ask: Any, mode: str) -> None:
+    found, _ = verified(ask, draft(f"{FOUNDER[:-1]} [1].", (1, FOUNDER)), mode=mode)
+    assert verdicts(found) == [("quoted", "rule")]
+    # also where its quote was lost: it is found again, word for word
     made = draft(f"{FOUNDER[:-1]} [1]. More is known [2].", (1, "invented"), (2, TAMPERE[:33]))
-    found, _ = verified(ask, made)
-    assert found.text == f"{FOUNDER[:-1]} [1]." and found.claims[0].by == "rule"
+    found, _ = verified(ask, made, mode=mode)
+    assert found.text.startswith(f"{FOUNDER[:-1]} [1].") and verdicts(found)[0] == (
+        "quoted",
+        "rule",
+    )
+
+
+def test_a_claim_with_a_name_of_nowhere_is_not_delivered_where_nobody_judged() -> None:
+    text = "Rubel Athletic won the cup. It rained."
+    made = draft("Paris Saint-Germain won the cup [1].", (1, "Rubel Athletic won the cup."))
+    for ask, mode in (
+        (Judge(), "rules"),
+        (FailingJudge(Exhausted("The budget is used up.", "")), "model"),
+    ):
+        found, events = verified(ask, made, text, mode=mode)
+        assert not found.claims and [c.verdict for c in found.dropped] == ["unsupported"]
+        assert any("Paris Saint-Germain is not in its quotes" in str(e) for e in events)
+    found, _ = verified(Judge("supported"), made, text)
+    assert verdicts(found) == [("partial", "scripted")]
 
 
 def test_all_that_is_open_is_put_to_a_judge_with_question_and_surroundings() -> None:
@@ -246,21 +284,6 @@ def test_a_number_is_never_taken_from_a_page_about_something_else() -> None:
         found, _ = verified(ask, made, right, other, mode=how)
         assert all(c.citations == (1,) and c.verdict != "supported" for c in found.claims)
         assert not any("2030" in task.prompt() for task in ask.asked if task.name == "verify")
-
-
-def test_a_sentence_that_names_its_page_is_cited_from_there() -> None:
-    """It has a number that the quote from another page lacks."""
-    elm = "The Elm Tower was built in 1912. It is closed."
-    oak = "Oak Hall is a ruin. It burned down in 1890."
-    made = draft("The Elm Tower was built in 1912 [2].", (2, "Oak Hall is a ruin."))
-    ask = Judge("unsupported")
-    found, _ = verified(ask, made, elm, oak, titles=("Elm Tower", "Oak Hall"))
-    assert found.text == "The Elm Tower was built in 1912 [1]." and not ask.asked
-    assert verdicts(found) == [("supported", "rule")]
-    rival = "Elm Tower was finished in 1915. It is closed."
-    made = draft("The Elm Tower was built in 1912 [2].", (2, "Elm Tower was finished in 1915."))
-    found, _ = verified(ask, made, elm, rival, titles=("Elm Tower", "Towers"))
-    assert not found.claims and [c.verdict for c in found.dropped] == ["unsupported"]
 
 
 def test_a_supported_claim_has_a_quote() -> None:
@@ -407,8 +430,8 @@ def test_a_report_is_checked_like_an_answer() -> None:
     themes = (Section(heading="Lies", claims=(lie,)), Section(heading="Truth", claims=(true, lie)))
     report = Report(title="Nokia", themes=themes, conflicts=(lie,))
     world.grow(answered.model_copy(update={"report": report, "claims": (lie,)}))
-    found = checked(world, Judge("unsupported"))
-    assert found.report and not found.report.themes  # what is left is told once
+    found = checked(world, Judge({shown_text(true): "supported", "": "unsupported"}))
+    assert found.report and [theme.heading for theme in found.report.themes] == ["Truth"]
     assert not found.report.conflicts and [c.text for c in found.dropped] == [lie.text]
     assert found.text == f"{FOUNDER[:-1]} [1]."  # no empty summary
 
@@ -503,4 +526,4 @@ def _holds(text: str, claims: Sequence[Claim], quotes: Sequence[Any], world: Res
     for claim in claims:
         own = tuple(place for n in claim.citations for place in places[n])
         if claim.verdict == "supported":
-            assert own and (is_proved(claim.text, own) or not missing_in_quotes(claim.text, own))
+            assert own and (is_quoted(claim.text, own) or not missing_in_quotes(claim.text, own))

@@ -73,11 +73,12 @@ class Analyst:
         return {"title": "What was found", "summary": told}
 
     def _judge(self, claims: dict[int, tuple[list[int], str]], shown: dict[int, str]) -> Any:
-        """Support a claim if a source that it cites has the sentence of one of its facts."""
+        """Support a claim that a source which it cites has, or of which that has the fact."""
         verdicts = []
         for n, (cites, text) in claims.items():
             facts = [fact for fact in self.facts.values() if fact.value in text]
-            holds = any(fact.said in shown.get(c, "") for fact in facts for c in cites)
+            said = [text.rstrip("."), *(fact.said for fact in facts)]
+            holds = any(one in shown.get(c, "") for one in said for c in cites)
             verdict = "supported" if holds else "unsupported"
             verdicts.append({"claim": n, "verdict": verdict, "source": cites[0] if holds else None})
         return {"verdicts": verdicts}

@@ -11,7 +11,8 @@ Reader = Callable[[str], Any]
 def readers() -> dict[str, Reader]:
     """Each function under measure, with the text in the place where a stranger's text arrives."""
     from agent import evidence
-    from agent.checking.rules import QuotePlace, decide_verdict
+    from agent.checking.rules import decide_verdict
+    from agent.checking.shown import QuotePlace
     from agent.evidence import asked, citing, instructions, links, markers, names, quantities
     from agent.evidence.lists import list_lengths
     from agent.evidence.markdown import read_pieces

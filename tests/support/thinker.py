@@ -78,11 +78,12 @@ class Thinker:
         }
 
     def _judge(self, claims: dict[int, tuple[list[int], str]], shown: dict[int, str]) -> Any:
-        """Support a claim if a source that it cites has the sentence of its fact."""
+        """Support a claim that a source which it cites has, or of which that has the fact."""
         verdicts = []
         for n, (cites, text) in claims.items():
             facts = [f for f in self._facts if f.value in text and f.slot in text]
-            holds = [f for f in facts if any(f.said in shown.get(c, "") for c in cites)]
+            said = [text.rstrip("."), *(f.said for f in facts)]
+            holds = any(one in shown.get(c, "") for one in said for c in cites)
             verdict = "supported" if holds else "unsupported"
             verdicts.append({"claim": n, "verdict": verdict, "source": cites[0] if holds else None})
         return {"verdicts": verdicts}

@@ -11,6 +11,7 @@ from agent.evidence.markers import strip_markers
 from agent.outside.budget import CallUsage, round_dollars, sum_usages
 from agent.run.evaluation.metrics import MetricValue, estimate_mean, estimate_ratio, is_right
 from agent.run.evaluation.questions import EvaluationQuestion
+from agent.state import HOLDING
 from agent.state.json_data import Json
 
 Label = Literal["right", "wrong", "abstained", "failed"]
@@ -44,7 +45,7 @@ def summarize_answers(pairs: Sequence[tuple[EvaluationQuestion, Json]]) -> Json:
     found = Counter(labels)
     claims = [row.get("claims") or [] for _, row in pairs]
     citing = [[one for one in own if one["citations"]] for own in claims]
-    supported = [[one for one in own if one["verdict"] == "supported"] for own in citing]
+    holding = [[one for one in own if one["verdict"] in HOLDING] for own in citing]
     return {
         "n": len(pairs),
         "accuracy": _dump(
@@ -54,7 +55,7 @@ def summarize_answers(pairs: Sequence[tuple[EvaluationQuestion, Json]]) -> Json:
         "abstained": found["abstained"],
         "wrong": found["wrong"],
         "failed": found["failed"],
-        "citation_precision": _ratio(supported, citing),
+        "citation_precision": _ratio(holding, citing),
         "citation_recall": _ratio(citing, claims),
         **_sum_usage([row.get("usage") or {} for _, row in pairs]),
     }

@@ -9,7 +9,7 @@ import { toolBar } from "/ui/tools.js";
 const MAX_HEADLINE = 160; // characters of a question that is set as a headline
 const FOLLOW_UP = "Follow up on this answer";
 const LOST = "The connection was lost; trying again. The run goes on meanwhile.";
-const ICONS = { ok: "check", warn: "half", bad: "cross", quiet: "dash" };
+const ICONS = { ok: "check", warn: "half", bad: "cross", quiet: "dash", quoted: "quote" };
 const STEPS = ".marker, a.verdict:not(.supported)"; // where `n` and `p` go
 
 /** The elements of one run. */

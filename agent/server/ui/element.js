@@ -13,6 +13,7 @@ const SHAPES = {
   page: "M4 2h5.5L12 4.5V14H4zM9.5 2v2.5H12",
   lock: "M3.5 7.5h9V14h-9zM5.5 7.5V5a2.5 2.5 0 0 1 5 0v2.5",
   dash: "M3 8h10",
+  quote: "M6.5 4.5C4.5 5.5 3.5 7 3.5 9.5v2h3v-3h-2M12.5 4.5c-2 1-3 2.5-3 5v2h3v-3h-2",
 };
 
 /** What is filled of a shape. */

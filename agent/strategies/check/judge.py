@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from agent.checking.bench import sentences_around, text_around_quotes
 from agent.checking.cited_claims import ClaimRuling, missing_on_pages, missing_words, rule_claim
 from agent.checking.differences import find_differences
-from agent.checking.rules import (
-    Assessment,
-    QuotePlace,
-    explain_fault,
-    limit_assessment,
-)
+from agent.checking.rules import Assessment, explain_fault, limit_assessment
+from agent.checking.shown import QuotePlace, spans_around, text_around_quotes
 from agent.evidence import closest_sentences, estimate_tokens, first_sentences
 from agent.evidence.language import language_of
 from agent.evidence.quantities import missing_quantities
+from agent.evidence.sentences import Span
 from agent.outside import AskMany, Excerpt
 from agent.settings import Settings
 from agent.state import (
+    HOLDING,
     Checked,
     CheckedClaim,
     CitedReport,
@@ -148,9 +145,8 @@ def _make_cases(research: Research, report: CitedReport, found: Found) -> list[_
         lost = (url for url in urls if canonical_url(url) not in pages)
         told = (failures.get(url, f"{url}: {NOT_READ}") if url else NO_ADDRESS for url in lost)
         unread = [reason.rstrip(".") for reason in told]
-        previous = report.sentences[n - 1].text if n else ""
         kept = tuple(dict.fromkeys(sources))
-        ruling = rule_claim(sentence.text, kept, (previous,)) if kept else ClaimRuling("unchecked")
+        ruling = rule_claim(sentence.text, kept) if kept else ClaimRuling("unchecked")
         cases.append(_Case(sentence, kept, tuple(unread), not sentence.sources, ruling))
     return cases
 
@@ -198,7 +194,7 @@ def _decide(case: _Case, judged: _Judged | None) -> CheckedClaim:
         if checked.verdict in ("unsupported", "unchecked"):
             return CheckedClaim(sentence=case.sentence, verdict="unchecked", reason=SEARCHED)
         return checked
-    is_settled = checked.verdict in ("supported", "partial", "contradicted")
+    is_settled = checked.verdict in (*HOLDING, "partial", "contradicted")
     if case.unread and not is_settled:
         reasons = "; ".join(dict.fromkeys(case.unread[:MOST_REASONS]))
         return CheckedClaim(sentence=case.sentence, verdict="unreadable", reason=reasons)
@@ -206,8 +202,8 @@ def _decide(case: _Case, judged: _Judged | None) -> CheckedClaim:
 
 
 def _compare(checked: CheckedClaim, case: _Case) -> CheckedClaim:
-    """What is said of a case, with what it says otherwise than the sentences nearest to it."""
-    if checked.by == "rule" and checked.verdict == "supported":
+    """What is said of a case; beside one that does not hold the sentence nearest to it."""
+    if checked.verdict in HOLDING:
         return checked
     near = [
         (source.page, quote)
@@ -254,13 +250,19 @@ def _places(case: _Case, source: int | None) -> list[QuotePlace]:
     return [
         QuotePlace(one.page.text, one.page.title, start, end, source=one.n)
         for one in _pages_for(case, source)
-        for start, end in sentences_around(one.page, _near(case.sentence.text, one))
+        for start, end in _context(one, case.sentence.text)
     ]
+
+
+def _context(source: Source, claim: str) -> Iterator[Span]:
+    """Where the sentences of a page stand that a judge is shown for a claim."""
+    near = ((quote.start, quote.end) for quote in _near(claim, source))
+    return (span for _, span in spans_around(source.page.text, near))
 
 
 def _explain(verdict: Verdict, case: _Case) -> str:
     """What is wrong with a claim, in a few words; what is said to be on no page is on none."""
-    if verdict == "supported":
+    if verdict in HOLDING:
         return ""
     if verdict == "contradicted":
         return "the page says otherwise"

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from agent.checking.bench import shown_text
-from agent.checking.summary import first_sentences, said_as, tell_once
+from agent.checking.summary import first_sentences, leave_conflicts, said_as
 from agent.evidence import content_words, render_sources
 from agent.evidence.asked import split_question
 from agent.evidence.citing import explain_lost_citations, make_answered, order_quotes
@@ -296,13 +296,13 @@ class SumUp:
         report = report.model_copy(update={"conflicts": (*report.conflicts, *opposed)})
         most = max(LEAST_WORDS, SUMMARY_SHARE * self.settings.report_words)
         summary = tuple(cut_words(summary[:MAX_SUMMARY_SENTENCES], most))
-        summary, report = tell_once((*summary, *opposed), report)
+        summary = (*summary, *opposed)
         title = clean_line(text.title, 200) or report.title
         yield Answered(
             text=make_answered(summary, ()).text,
             quotes=answer.quotes,
             claims=summary,
-            report=report.model_copy(update={"title": title}),
+            report=leave_conflicts(report).model_copy(update={"title": title}),
         )
 
 

@@ -1,0 +1,69 @@
+"""Names and hosts of a claim that are nowhere in what is quoted: no judge lifts that.
+
+A name counts only where it can be told: claim and quotes are of one language and one script, and
+that language writes no other nouns with a capital letter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from agent.checking.shown import QuotePlace
+from agent.evidence import strip_accents
+from agent.evidence.language import language_of, main_script
+from agent.evidence.names import find_names
+from agent.evidence.quoting import touched_sentences
+from agent.evidence.words import PLAIN_WORD, plain_words
+
+NOUN_CAPITALS = ("de", "lb")  # the languages that write every noun with a capital letter
+STEM = 3  # letters at the end of a word that may differ: `German`, `Germany`
+SHORTEST_STEM = 4
+SHORTEST_WORD = 3  # letters of a word of a name that is looked for
+#: A domain name; its last label has letters alone (RFC 1123, section 2.1, and RFC 3696, section 2).
+_HOST = re.compile(r"(?<![\w@.-])(?:[^\W_](?:[\w-]*[^\W_])?\.)+[^\W\d_]{2,24}(?![\w-]|\.\w)", re.I)
+
+
+def find_unquoted(
+    claim: str, places: Sequence[QuotePlace], pages: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """The hosts of a claim that no quoted sentence has, and the names that are nowhere shown.
+
+    A name may also stand anywhere on `pages`.
+    """
+    hosts = {host.casefold() for place in places for host in _quoted_hosts(place)}
+    lost = [host for host in _HOST.findall(claim) if host.casefold() not in hosts]
+    return (*lost, *_unquoted_names(claim, places, pages))
+
+
+def _quoted_hosts(place: QuotePlace) -> Iterator[str]:
+    for start, end in touched_sentences(place.text, place.start, place.end):
+        yield from _HOST.findall(place.text[start:end])
+
+
+def _unquoted_names(
+    claim: str, places: Sequence[QuotePlace], pages: Sequence[str]
+) -> Iterator[str]:
+    language = language_of(claim).tag
+    names = [] if language in NOUN_CAPITALS or not places else _sure_names(claim, language)
+    if not names:
+        return
+    quotes, shown = (" ".join(p.quote for p in places), [*(p.context for p in places), *pages])
+    if main_script(quotes) != main_script(claim) or language_of(quotes).tag != language:
+        return
+    held = frozenset[str]().union(*map(plain_words, shown))
+    for name in names:
+        words = map(strip_accents, PLAIN_WORD.findall(name))
+        lost = [word for word in words if len(word) >= SHORTEST_WORD and word not in held]
+        stems = (word[: max(SHORTEST_STEM, len(word) - STEM)] for word in lost)
+        if any(not any(other.startswith(stem) for other in held) for stem in stems):
+            yield name
+
+
+def _sure_names(claim: str, language: str) -> list[str]:
+    """The names of a claim; of a first word alone only one that it has elsewhere too."""
+    return [
+        name
+        for name in dict.fromkeys(find_names(claim, language))
+        if " " in name or not claim.startswith(name) or claim.count(name) > 1
+    ]
