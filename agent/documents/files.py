@@ -1,4 +1,4 @@
-"""Text without markup, or with that of Markdown; the character data of XML.
+"""Text without markup; the character data of XML.
 
 Of a user's file the lines stay as they are, but wrapped paragraphs are joined.
 """
@@ -8,25 +8,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
-from typing import TYPE_CHECKING, Any
 
 from agent.characters import strip_controls
 from agent.documents.body_text import (
     MAX_RAW_TITLE,
-    TEXT,
     Body,
     BodyText,
     PlacedText,
     UnreadablePage,
 )
-from agent.documents.own_date import read_day
 from agent.documents.sniff import decode, unescape_entities
-
-if TYPE_CHECKING:
-    from markdown_it.token import Token
-
-LOWEST = 6  # level of a heading
-PART = 3000  # tokens of Markdown that become one page
 
 #: Characters. A shorter line was not wrapped: it is an item of a list, an address, a heading.
 MIN_WRAPPED_LINE = 60
@@ -40,52 +31,6 @@ _BEFORE_TEXT = re.compile(rf"\s*(?:{_MARKER}\s+(?=\S))?")
 _BEFORE_CODE = 4  # columns from which on a line may be code
 _NO_PROSE = re.compile(r"[{}=<|\\]|\S {3}")
 _SENTENCE_END = re.compile(r"[.!?:。！？][\"')\]”’»]*\s*$")
-
-
-def read_markdown(source: Body) -> BodyText:
-    """What is shown of a text in Markdown. Its front matter may hold title, URL and date."""
-    text = decode_text(source.data, source.content_type)
-    fields, start = read_front_matter(text)
-    day = read_day(fields.get("updated"), fields.get("date"))
-    read = PlacedText(source, fields.get("title") or find_heading(text[start:]), day)
-    add_markdown(read, text[start:])
-    return read.finish(fields.get("url", ""))
-
-
-def add_markdown(text: PlacedText, markdown: str, place: str = "") -> None:
-    """Add what is shown of Markdown, a line for each block. Headings and items keep their marks.
-
-    Format: https://spec.commonmark.org/0.31.2/, with tables.
-    """
-    from markdown_it import MarkdownIt
-
-    from agent.documents.html.blocks import read_blocks
-    from agent.documents.html.reader import MAX_CHARS, MAX_TAGS, parse_visible, write_marks
-
-    parser = MarkdownIt("commonmark", {"breaks": True}).enable("table")
-    references: dict[str, Any] = {}
-    tokens = parser.parse(unwrap_paragraphs(markdown), references)
-    for part in _split_blocks(tokens):
-        html = parser.renderer.render(part, parser.options, references)
-        is_cut = len(html) > MAX_CHARS or html.count("<") > MAX_TAGS
-        text.lose(TEXT, is_cut, "a block of it is too long to be read whole")
-        if (tree := parse_visible(html)) is None:
-            continue
-        write_marks(tree, "//ol | //ul")
-        for block in read_blocks(tree.find("body")):
-            is_heading = block.kind == "heading" and block.level <= LOWEST
-            text.add(f"{'#' * block.level * is_heading} {block.text}", place)
-
-
-def _split_blocks(tokens: Sequence[Token]) -> Iterator[list[Token]]:
-    """The blocks of a text, about `PART` tokens together: what is parsed at once is bounded."""
-    part: list[Token] = []
-    for token in tokens:
-        part.append(token)
-        if len(part) >= PART and token.level == 0 and token.nesting < 1:
-            yield part
-            part = []
-    yield part
 
 
 def read_text(source: Body) -> BodyText:

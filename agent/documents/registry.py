@@ -19,7 +19,8 @@ from agent.documents.formats.jats import is_jats
 
 _OPEN = "application/vnd.oasis.opendocument."
 #: What installs a package that an extra has.
-EXTRAS = {"xberg": "pip install 'llm-research-agent[documents]'"}
+_DOCUMENTS = "pip install 'llm-research-agent[documents]'"
+EXTRAS = {"xberg": _DOCUMENTS, "openpyxl": _DOCUMENTS}
 
 
 class Format(NamedTuple):
@@ -61,19 +62,19 @@ _CODE = (
 #: are the same, `text` where only its name or its type tells it from other text; the packages that
 #: it needs; what reads it; its suffixes; its media types, where they tell it.
 _TABLE = """
-Markdown; text; lxml; files:read_markdown; md markdown; text/markdown text/x-markdown
+Markdown; text; markdown_it; markdown:read_markdown; md markdown; text/markdown text/x-markdown
 text;; ; files:read_text; txt text rst adoc org;
 HTML;; lxml trafilatura; html.reader:read_html; html htm xhtml;
 PDF; mark; pypdfium2; pdf.reader:read_pdf; pdf;
-Word (DOCX); mark; lxml; formats.word:read_word; docx docm dotx dotm;
-PowerPoint (PPTX); mark; lxml; formats.slides:read_slides; pptx pptm ppsx potx;
-Excel (XLSX); mark; lxml; formats.spreadsheet:read_spreadsheet; xlsx xlsm xltx xltm;
-OpenDocument (ODT, ODS, ODP); mark; lxml; formats.open_document:read_open_document; \
+Word (DOCX); mark; xberg; formats.office:read_office; docx docm dotx dotm;
+PowerPoint (PPTX); mark; xberg; formats.office:read_office; pptx pptm ppsx potx;
+Excel (XLSX); mark; openpyxl; formats.spreadsheet:read_workbook; xlsx xlsm xltx xltm;
+OpenDocument (ODT, ODS, ODP); mark; xberg; formats.office:read_office; \
   odt ott ods ots odp otp; open:text open:spreadsheet open:presentation
-EPUB; mark; lxml; formats.epub:read_epub; epub; application/epub+zip
+EPUB; mark; xberg; formats.office:read_office; epub; application/epub+zip
 CSV and TSV; text;; formats.delimited:read_delimited; csv tsv tab; \
   text/csv text/tab-separated-values application/csv
-Rich Text (RTF); mark;; formats.rich_text:read_rich_text; rtf;
+Rich Text (RTF); mark; xberg; formats.office:read_office; rtf;
 JSON; text;; formats.structured:read_json; json geojson jsonld; \
   application/json application/ld+json application/geo+json text/json
 Jupyter notebook; text;; formats.structured:read_json; ipynb; application/x-ipynb+json
@@ -86,7 +87,7 @@ JATS; mark; lxml; formats.jats:read_jats; nxml;
 XML and feeds;;; files:read_xml; xml rss atom;
 source code; text;; formats.structured:read_code; CODE; \
   text/x-python text/javascript application/javascript application/yaml
-Office 97 (DOC, XLS, PPT), Outlook; mark; xberg; formats.legacy:read_legacy; \
+Office 97 (DOC, XLS, PPT), Outlook; mark; xberg; formats.office:read_office; \
   doc dot xls xlt ppt pps msg;
 picture (PNG, JPEG, TIFF); mark;; pdf.ocr:read_picture; png jpg jpeg tif tiff;
 """

@@ -117,6 +117,8 @@ def as_answer() -> str:
     ],
 )
 def test_one_report_says_the_same_in_every_form(form: str, body: bytes) -> None:
+    if form == "docx":
+        pytest.importorskip("xberg")
     report = read_report(body)  # by its content alone
     assert report.form == form
     assert cites(report) == WANTED
@@ -175,19 +177,24 @@ def test_code_headings_front_matter_and_the_list_of_sources_are_no_sentences() -
 
 
 def test_a_report_of_word_is_read_as_a_document_is() -> None:
-    styles = '<w:styles xmlns:w="w"><w:style w:styleId="U"><w:name w:val="heading 2"/></w:style>'
-    heading = '<w:pPr><w:pStyle w:val="U"/></w:pPr>'
+    pytest.importorskip("xberg")
+    heading = '<w:pPr><w:pStyle w:val="Heading2"/></w:pPr>'
     hidden = "<w:r><w:rPr><w:vanish/></w:rPr><w:t>It sank in 2016. </w:t></w:r>"
-    field = f'<w:r><w:instrText> HYPERLINK "{ONE}" </w:instrText></w:r>'
-    ends = [f'<w:r><w:fldChar w:fldCharType="{k}"/></w:r>' for k in ("separate", "end")]
+    begin, *ends = (
+        f'<w:r><w:fldChar w:fldCharType="{k}"/></w:r>' for k in ("begin", "separate", "end")
+    )
+    field = f'{begin}<w:r><w:instrText> HYPERLINK "{ONE}" </w:instrText></w:r>'
     cell = "<w:tc>{}</w:tc>".format
-    row = f"<w:tr>{cell(paragraph(run('Ampere')))}{cell(paragraph(run('2015')))}</w:tr>"
+    row = "".join(
+        f"<w:tr>{cell(paragraph(run(one)))}{cell(paragraph(run(two)))}</w:tr>"
+        for one, two in (("Ship", "Year"), ("Ampere", "2015"))
+    )
     body = (
         paragraph(heading, run("On the ships"))
         + paragraph(hidden, run("They are "), field, ends[0], run("all new"), ends[1], run(" now."))
         + f"<w:tbl>{row}</w:tbl>"
     )
-    report = read_report(word(body, styles=f"{styles}</w:styles>"), "ships.docx")
+    report = read_report(word(body), "ships.docx")
     assert cites(report) == {"They are all new now.": [ONE], "Ampere | 2015": []}
     assert report.title == "On the ships"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from typing import Any
 
 import pytest
@@ -65,24 +64,6 @@ def test_a_page_says_what_it_shows() -> None:
     assert "At 10⁻⁴ mol of CO₂ in 3 m², on the 2nd day7." in read(page.encode(), kind="text/html")
 
 
-def test_a_word_document_says_what_it_shows() -> None:
-    docx = pytest.importorskip("docx")
-    document = docx.Document()
-    paragraph = document.add_paragraph("At 10")
-    paragraph.add_run("−4").font.superscript = True
-    paragraph.add_run(" mol of CO")
-    paragraph.add_run("2").font.subscript = True
-    space = "http://schemas.openxmlformats.org/officeDocument/2006/math"
-    formula = (
-        f'<oMath xmlns="{space}"><r><t>x=</t></r><f><fPr/><num><r><t>a+b</t></r></num>'
-        "<den><r><t>2</t></r></den></f><rad><radPr/><deg/><e><r><t>y+1</t></r></e></rad></oMath>"
-    )
-    paragraph._p.append(etree.fromstring(formula))
-    file = io.BytesIO()
-    document.save(file)
-    assert "At 10⁻⁴ mol of CO₂x=(a+b)/2√(y+1)" in read(file.getvalue(), "docx")
-
-
 OFFICE = [
     ("<limLow><e><r><t>lim</t></r></e><lim><r><t>x→0</t></r></lim></limLow>", "lim_(x→0)"),
     ("<func><fName><r><t>cos</t></r></fName><e><r><t>πx</t></r></e></func>", "cos πx"),
@@ -93,11 +74,6 @@ OFFICE = [
         "(C(n, k))",
     ),
 ]
-
-
-@pytest.mark.parametrize(("markup", "text"), OFFICE)
-def test_a_formula_of_office_keeps_limits_functions_and_words_apart(markup: str, text: str) -> None:
-    assert write_formula(etree.fromstring(f"<oMath>{markup}</oMath>")) == text
 
 
 @pytest.mark.parametrize(

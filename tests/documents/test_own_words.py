@@ -101,6 +101,8 @@ def test_the_date_of_a_review_is_not_that_of_the_page() -> None:
 
 
 def test_documents_have_the_dates_of_their_properties() -> None:
+    pytest.importorskip("openpyxl")
+    pytest.importorskip("xberg")
     for name in ("libreoffice.docx", "libreoffice.pptx", "libreoffice.pdf", "libreoffice.odp"):
         file = DOCUMENTS / name
         assert read_body(file.read_bytes(), suffix=file.suffix).date == "2026-11-22", name

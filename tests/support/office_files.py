@@ -7,7 +7,8 @@ import zipfile
 from collections.abc import Mapping, Sequence
 
 RELATIONS = '<Relationships xmlns="r">{}</Relationships>'
-RELATION = '<Relationship Id="{}" Type="http://x/{}" Target="{}"/>'
+_KIND = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+RELATION = f'<Relationship Id="{{}}" Type="{_KIND}/{{}}" Target="{{}}"/>'
 NAMES = 'xmlns:w="w" xmlns:r="r"'
 
 

@@ -6,22 +6,18 @@ unpacked up to a limit, and XML is parsed without entities, DTDs and the network
 
 from __future__ import annotations
 
-import posixpath
 import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BytesIO
 from typing import IO, Any
-from urllib.parse import unquote
 
 from agent.documents.body_text import UnreadablePage
-from agent.documents.formats.xml import Element, find_first
-from agent.documents.own_date import read_day
+from agent.documents.formats.xml import Element, attribute, find_all
 
 MAX_PARTS = 20_000  # of an archive
 MAX_PART = 40_000_000  # bytes of a part that is parsed whole: its tree takes ten times that
-MAX_STREAM = 400_000_000  # bytes of a part that is read in a stream
 MAX_UNPACKED = 400_000_000  # bytes of all parts together
 _MAIN_PARTS = ("word/document.xml", "ppt/presentation.xml", "xl/workbook.xml")
 #: How XML is parsed.
@@ -63,59 +59,19 @@ class Archive:
         data = self.read(name)
         return parse_xml(data) if data else None
 
-    def iterate_xml(self, name: str, tags: tuple[str, ...]) -> Iterator[Element]:
-        """The elements with these local names as soon as each is complete; then it is emptied."""
-        from lxml import etree
-
-        if name not in self.names:
-            return
-        with _report_damage(), self._open(name) as stream:
-            named = [f"{{*}}{tag}" for tag in tags]
-            bounded = _BoundedStream(stream)
-            for _, element in etree.iterparse(bounded, events=("end",), tag=named, **_SAFELY):
-                yield element
-                element.clear()
-                parent = element.getparent()
-                while parent is not None and element.getprevious() is not None:
-                    del parent[0]
-
-    def relations(self, part: str) -> dict[str, tuple[str, str]]:
-        """Of a part of Office Open XML: identifier -> kind of the relation, and the part it names.
-
-        The kind is the last segment of its type: `slide`, `worksheet`, `hyperlink`.
-        """
-        folder, name = posixpath.split(part)
-        root = self.read_xml(posixpath.join(folder, "_rels", f"{name}.rels"))
-        found: dict[str, tuple[str, str]] = {}
-        for element in root if root is not None else ():
-            kind = (element.get("Type") or "").rpartition("/")[2]
-            target = element.get("Target") or ""
-            if element.get("TargetMode") != "External":
-                target = resolve_part(folder, target)
-            found[element.get("Id") or ""] = (kind, target)
-        return found
+    def replace(self, name: str, data: bytes) -> bytes:
+        """The archive as bytes, with another part in place of one."""
+        out = BytesIO()
+        with zipfile.ZipFile(out, "w") as archive:
+            for one in sorted(self.names):
+                archive.writestr(one, data if one == name else self.read(one))
+        return out.getvalue()
 
     def _open(self, name: str) -> IO[bytes]:
         info = self._zip.getinfo(name)
         if info.flag_bits & 1:
             raise UnreadablePage("it needs a password", "unsupported")
         return self._zip.open(info)
-
-
-class _BoundedStream:
-    """A stream for the parser of XML, which ends in an error where a part is too large."""
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = stream
-        self._left = MAX_STREAM
-
-    def read(self, size: int) -> bytes:
-        """Up to so many bytes. Raises UnreadablePage."""
-        data = self._stream.read(size)
-        self._left -= len(data)
-        if self._left < 0:
-            raise UnreadablePage(BOMB, "invalid")
-        return data
 
 
 @contextmanager
@@ -143,27 +99,9 @@ def parse_xml(data: bytes) -> Element:
         return etree.fromstring(data, etree.XMLParser(huge_tree=False, **_SAFELY))
 
 
-def resolve_part(folder: str, target: str) -> str:
-    """The name of a part that another one in a folder names, as it stands in the archive."""
-    target = unquote(target.partition("#")[0])
-    joined = target if target.startswith("/") else posixpath.join(folder, target)
-    return posixpath.normpath(joined).lstrip("/")
-
-
-def core_properties(archive: Archive) -> tuple[str, str]:
-    """Title and date of a document of Office Open XML."""
-    part = dict(archive.relations("").values()).get("core-properties", "")
-    return read_properties(archive.read_xml(part), "title", "modified", "created")
-
-
-def read_properties(root: Element | None, title: str, *dates: str) -> tuple[str, str]:
-    """The texts of elements with these local names, "" for none; of the dates the first day."""
-    found = (find_first(root, name) for name in (title, *dates))
-    texts = ["" if element is None else element.text or "" for element in found]
-    return texts[0], read_day(*texts[1:])
-
-
 def main_part(archive: Archive) -> str:
     """The name of the part with the content of a document of Office Open XML; "" for none."""
-    usual = next((name for name in _MAIN_PARTS if name in archive.names), "")
-    return dict(archive.relations("").values()).get("officeDocument", usual)
+    relations = find_all(archive.read_xml("_rels/.rels"), "Relationship")
+    named = (one for one in relations if attribute(one, "Type").endswith("/officeDocument"))
+    told = next((attribute(one, "Target").lstrip("/") for one in named), "")
+    return told or next((name for name in _MAIN_PARTS if name in archive.names), "")

@@ -18,8 +18,8 @@ from agent.documents.formats.archive import MAX_PART
 MAX_CELLS = 5_000_000  # of a table
 
 
-def extract(data: bytes, media_type: str) -> Any:
-    """The `ExtractedDocument` of a file. Raises UnreadablePage."""
+def extract(data: bytes, media_type: str | None = None) -> Any:
+    """The `ExtractedDocument` of a file, its text as Markdown. Raises UnreadablePage."""
     import xberg
 
     kind = xberg.ExtractInputKind.BYTES
@@ -28,10 +28,10 @@ def extract(data: bytes, media_type: str) -> Any:
         with _threads():
             found = _loop().run_until_complete(_extract(given))
     except (RuntimeError, ValueError) as error:
-        raise UnreadablePage(f"it cannot be read ({_shorten(error)})", "invalid") from None
+        raise UnreadablePage(f"it is damaged ({_shorten(error)})", "invalid") from None
     if not found.results:
         fault = _shorten(found.errors[0].message) if found.errors else "nothing was found"
-        raise UnreadablePage(f"it cannot be read ({fault})", "invalid")
+        raise UnreadablePage(f"it is damaged ({fault})", "invalid")
     return found.results[0]
 
 
@@ -58,8 +58,8 @@ def _config() -> Any:
         use_cache=False,
         disable_ocr=True,
         enable_quality_processing=False,
-        output_format="plain",
-        include_document_structure=True,
+        output_format="markdown",
+        pages=xberg.PageConfig(extract_pages=True),
         security_limits=xberg.SecurityLimits(
             max_table_cells=MAX_CELLS, max_content_size=MAX_PART, max_archive_size=MAX_PART
         ),

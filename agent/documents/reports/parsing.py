@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
@@ -16,6 +17,7 @@ from agent.documents.reports.sources import find_address
 from agent.state.urls import is_web_url
 
 #: Suffixes that name a form; of any other name it is told by the content.
+_NOTE_MARK = re.compile(r"\[\^\w{1,9}\](?!:)")
 SUFFIXES = {f".{form}": form for form in ("html", "docx", "pdf", "json", "markdown")} | {
     **dict.fromkeys((".md", ".mdx"), "markdown"),
     **dict.fromkeys((".htm", ".xhtml"), "html"),
@@ -29,7 +31,9 @@ def parse_report(source: Body) -> BodyText:
         report = _parse_text(form, decode_text(source.data))
     elif f".{form}" in (found := find_format(source._replace(suffix=f".{form}"))).suffixes:
         read = found.read(source)
-        report = BodyText(read.title, "\n\n".join(_write_blocks(read.blocks)), form=form)
+        is_word = form == "docx"
+        markdown = number_notes(read.text) if is_word else "\n\n".join(_write_blocks(read.blocks))
+        report = BodyText(read.title, markdown, form=form)
     else:
         raise UnreadablePage(f"is {found.name}", "unsupported")
     if not report.text.strip():
@@ -45,6 +49,20 @@ def _parse_text(form: str, text: str) -> BodyText:
     except (ValueError, RecursionError) as error:
         raise UnreadablePage(str(error)[:200], "invalid") from None
     return BodyText(title, markdown, form=form)
+
+
+def number_notes(markdown: str) -> str:
+    """Notes of Word by their numbers: the library writes their identifiers where they stand, and
+    their numbers behind the paragraph. A mark whose number is not known is taken out."""
+    told = []
+    for paragraph in markdown.split("\n\n"):
+        marks = _NOTE_MARK.findall(paragraph)
+        tail = "".join(marks[len(marks) // 2 :])
+        is_doubled = len(marks) % 2 == 0 and paragraph.endswith(tail)
+        numbers = iter(marks[len(marks) // 2 :] if is_doubled else ())
+        body = paragraph.removesuffix(tail) if is_doubled else paragraph
+        told.append(_NOTE_MARK.sub(lambda _, left=numbers: next(left, ""), body))  # type: ignore[misc]
+    return "\n\n".join(told)
 
 
 def _write_blocks(blocks: Sequence[TextBlock]) -> Iterator[str]:

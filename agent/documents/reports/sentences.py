@@ -146,7 +146,8 @@ def _split_blocks(text: str, lines: Sequence[str], taken: set[int]) -> Iterator[
         at += len(line) + 1
         if n in taken or not line.strip() or _RULE.match(line):
             is_title = line.strip() and n not in taken and "*" not in line
-            if last and is_title and last.kind != "item":
+            is_claim = last and last.kind == "row" and text[last.start : last.end].count(". ")
+            if last and is_title and last.kind != "item" and not is_claim:
                 last = last._replace(kind="heading")
             if last:
                 yield last
