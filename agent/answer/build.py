@@ -288,7 +288,7 @@ def _used_services(research: Research) -> dict[str, tuple[str, ...]]:
     """The models and search providers that replied, each once, in the order of first use."""
     models = dict.fromkeys(event.model for event in research.events_of(Asked))
     searches = (event for event in research.events if isinstance(event, Searched | Recalled))
-    providers = dict.fromkeys(event.found.provider for event in searches)
+    providers = dict.fromkeys(p for event in searches for p in event.found.provider.split(", "))
     return {"models": tuple(models), "providers": tuple(providers)}
 
 

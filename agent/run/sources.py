@@ -249,7 +249,7 @@ def _read_first(first: Read, second: Read) -> Read:
 class _SearchOf:
     """A corpus in a search chain, whose end leaves it open."""
 
-    name, local = "corpus", True
+    name, local, is_own = "corpus", True, True
 
     def __init__(self, corpus: Corpus) -> None:
         self.search = corpus.search

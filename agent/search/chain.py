@@ -6,9 +6,11 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Protocol
+from itertools import zip_longest
+from typing import NamedTuple, Protocol
 
 from agent.errors import NOTHING_SPENT, SearchFailed, Spent
+from agent.outside import spawn
 from agent.outside.budget import Budget
 from agent.search.circuit_breaker import ANSWERED, CircuitBreaker, Cooldowns
 from agent.search.hits import MAX_QUERY, clean_hits
@@ -21,6 +23,8 @@ from agent.state.sanitizing import sanitize_line
 Hits = tuple[Hit, ...]
 #: At the end of a query that works of research answer: the chain's `for_research` is asked first.
 FOR_RESEARCH = " in:scholar"
+#: At the end of a query that only the sources of the user's own may see.
+FOR_OWN = " in:own"
 
 
 class Provider(Protocol):
@@ -33,7 +37,10 @@ class Provider(Protocol):
 
 
 class SearchChain:
-    """Asks one provider after the other until one has hits.
+    """Asks one provider after the other until one has hits, and each source of the user's own.
+
+    - Providers with a true attribute `is_own` are all asked, beside the first other one that has
+      hits: a document of the same words that does not answer ends no search.
 
     - No key, bad key, no credit: the provider is not asked again in this run.
     - Rate limited: it cools down for as long as `Retry-After` says; the next one is asked.
@@ -87,27 +94,50 @@ class SearchChain:
 
         `SearchResults.query` is the query as sent: one line of at most 500 characters.
         """
-        sent_query = sanitize_line(query.removesuffix(FOR_RESEARCH), MAX_QUERY)
+        plain = query.removesuffix(FOR_OWN).removesuffix(FOR_RESEARCH)
+        sent_query = sanitize_line(plain, MAX_QUERY)
         if not sent_query:
             raise SearchFailed("The query is empty.", "Ask for something.", outcome="rejected")
+        first, *others = self._group(query)
+        asked = [spawn(partial(self._ask_until_hits, group, sent_query)) for group in others]
+        found = [self._ask_until_hits(first, sent_query), *(one.result() for one in asked)]
+        attempts = [attempt for one in found for attempt in one.attempts]
+        costs = [spent for one in found for spent in one.costs]
+        answered = [one for one in found if one.answered]
+        if not answered:
+            raise _build_error(attempts, costs)
+        names = dict.fromkeys(one.answered for one in answered if one.hits)
+        cost = _sum_costs(costs)._asdict() | {"at": utc_now()}
+        return SearchResults(
+            query=sent_query,
+            hits=_merge(found),
+            provider=", ".join(names) or answered[-1].answered,
+            attempts=tuple(attempts),
+            **cost,
+        )
+
+    def _group(self, query: str) -> list[tuple[Provider, ...]]:
+        """The providers of a query: groups that are asked side by side, until one has hits each."""
+        first = self._for_research if FOR_RESEARCH in query else ()
+        own = [one for one in self.providers if _is_own(one)]
+        rest = (*first, *(one for one in self.providers if one not in own))
+        is_for_rest = rest and not (own and query.endswith(FOR_OWN))
+        return [*((one,) for one in own), *([rest] if is_for_rest or not own else [])]
+
+    def _ask_until_hits(self, providers: Sequence[Provider], query: str) -> _Found:
+        """What the first provider that has hits found, and all that was tried for it."""
         attempts: list[Attempt] = []
         costs: list[Spent] = []
         hits: Hits = ()
-        first = self._for_research if query.endswith(FOR_RESEARCH) else ()
-        for provider in self._providers_to_ask((*first, *self.providers), attempts):
-            hits, tried, spent = self._ask_provider(provider, sent_query)
+        for provider in self._providers_to_ask(providers, attempts):
+            hits, tried, spent = self._ask_provider(provider, query)
             attempts += tried
             costs.append(spent)
             if hits:
                 break
         answered = [attempt.provider for attempt in attempts if attempt.outcome in ANSWERED]
-        if not answered:
-            raise _build_error(attempts, costs)
-        name, cost = answered[-1], _sum_costs(costs)._asdict()
-        cost["at"] = utc_now()
-        return SearchResults(
-            query=sent_query, hits=hits, provider=name, attempts=tuple(attempts), **cost
-        )
+        own = answered[-1] if answered and all(map(_is_own, providers)) else ""
+        return _Found(hits, attempts, costs, answered[-1] if answered else "", own)
 
     def _providers_to_ask(
         self, providers: Sequence[Provider], attempts: list[Attempt]
@@ -121,12 +151,14 @@ class SearchChain:
                 asked.add(provider.name)
                 yield provider
         if all(attempt.outcome != "empty" for attempt in attempts):
-            yield from self._providers_to_retry(asked)
+            yield from self._providers_to_retry(providers, asked)
 
-    def _providers_to_retry(self, asked: set[str]) -> Iterator[Provider]:
+    def _providers_to_retry(
+        self, providers: Sequence[Provider], asked: set[str]
+    ) -> Iterator[Provider]:
         """The providers whose cooldown ends soon, the soonest first, each after its delay."""
         start = self._now()
-        delays = [(self._breaker.retry_delay(p.name, p.name in asked), p) for p in self.providers]
+        delays = [(self._breaker.retry_delay(p.name, p.name in asked), p) for p in providers]
         max_wait = self._breaker.cooldowns.max_wait
         soon = [(delay, p) for delay, p in delays if delay is not None and delay <= max_wait]
         for delay, provider in sorted(soon, key=lambda pair: pair[0]):
@@ -166,6 +198,29 @@ class SearchChain:
             why = "results, but none that is usable and permitted"
             return PaidHits((), spent, tries), None, why
         return PaidHits(hits, spent, tries), None, f"hits: {len(hits)}" if hits else "no results"
+
+
+class _Found(NamedTuple):
+    """What a group of providers found; `own`: the user's own source that it is."""
+
+    hits: Hits
+    attempts: list[Attempt]
+    costs: list[Spent]
+    answered: str
+    own: str
+
+
+def _is_own(provider: Provider) -> bool:
+    """Whether a provider has the user's own documents, which are asked beside the web."""
+    return getattr(provider, "is_own", False)
+
+
+def _merge(found: Sequence[_Found]) -> Hits:
+    """The hits of all groups, by rank in turns; of several, each with the own source it is of."""
+    if len(found) == 1:
+        return found[0].hits
+    lists = [[h.model_copy(update={"own": one.own}) for h in one.hits] for one in found]
+    return tuple(hit for rank in zip_longest(*lists) for hit in rank if hit)
 
 
 def _sum_costs(costs: Sequence[Spent]) -> Spent:

@@ -84,8 +84,8 @@ class RunPages:
 
     def keep(self, results: SearchResults) -> SearchResults:
         """Note what a search that the journal answered found here."""
-        if results.provider == self.name:
-            self._note(results.hits)
+        if self.name in results.provider.split(", "):
+            self._note(hit for hit in results.hits if not hit.own)
         return results
 
     def _note(self, hits: Iterable[Hit]) -> None:

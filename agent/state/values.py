@@ -126,6 +126,7 @@ class Hit(Frozen):
     work: Json | None = seldom(None)
     places: tuple[str, ...] = seldom(())
     retrieved_at: str = seldom("")
+    own: str = seldom("")  # the source of the user's own that found it beside others
 
     def __hash__(self) -> int:
         return hash((self.url, self.title, self.snippet))

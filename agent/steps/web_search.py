@@ -8,13 +8,16 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from agent.errors import OutsideError, SearchFailed
+from agent.evidence import content_words
 from agent.evidence.instructions import instruction_warning
 from agent.outside import Read, Search
+from agent.search.chain import FOR_OWN, FOR_RESEARCH
 from agent.state import (
     Event,
     Hit,
     Page,
     PageRead,
+    Queried,
     Research,
     Searched,
     SearchResults,
@@ -79,13 +82,14 @@ class WebSearchTool:
 
     def _search_queries(self, research: Research) -> Iterator[Event]:
         queries = research.current_queries
+        sent = address_queries(queries, research)
         if research.round < 2:
-            for query in queries:
+            for query in sent:
                 self.prefetch(query, research.topic, research.pages_tried_before)
         else:
-            self._prefetch_further(queries, research.topic, research.pages_tried_before)
+            self._prefetch_further(sent, research.topic, research.pages_tried_before)
         failures: list[OutsideError] = []
-        for query, outcome in zip(queries, self.search.collect(queries), strict=True):
+        for query, outcome in zip(queries, self.search.collect(sent), strict=True):
             if isinstance(outcome, OutsideError):
                 failures.append(outcome)
                 yield call_failure("search", query, outcome)
@@ -93,6 +97,32 @@ class WebSearchTool:
                 yield Searched(round=research.round, found=outcome)
         if len(failures) == len(queries) and not research.hits:
             raise SearchFailed(failures[0].message, failures[0].remedy, outcome=failures[0].outcome)
+
+
+def address_queries(queries: Sequence[str], research: Research) -> list[str]:
+    """Queries as they are sent: those with words of the user's own documents alone to these alone.
+
+    The web may see the words of the topic, of its own results and of what was asked before any
+    document was read.
+    """
+    form = f"{{}}{FOR_RESEARCH}" if research.plan and research.plan.is_research else "{}"
+    sources = research.sources
+    own = _words_of(one.page.title + " " + one.page.text for one in sources if one.hit.own)
+    if not own:
+        return [form.format(query) for query in queries]
+    is_read = next(i for i, event in enumerate(research.events) if isinstance(event, PageRead))
+    before = [event for event in research.events[:is_read] if isinstance(event, Queried)]
+    public = _words_of((research.original_topic, *(q for event in before for q in event.queries)))
+    public |= _words_of(
+        f"{hit.title} {hit.snippet}" for hit in research.hits.values() if not hit.own
+    )
+    public |= _words_of(one.page.text for one in sources if not one.hit.own)
+    secret = [bool(_words_of([query]) & own - public) for query in queries]
+    return [form.format(q) + FOR_OWN * is_own for q, is_own in zip(queries, secret, strict=True)]
+
+
+def _words_of(texts: Iterable[str]) -> set[str]:
+    return {word for text in texts for word in content_words(text)}
 
 
 def _successes(searches: Iterable[Future[SearchResults]]) -> list[SearchResults]:

@@ -547,7 +547,26 @@ def test_a_corpus_may_be_one_of_the_providers(
     world.think = Thinker(FACTS, ["Lusail"], {"score": "Lusail"})
     world.hits = {"Lusail": ["final"]}
     run, answer = ended(settings.model_copy(update=both))
-    assert answer.status == "complete" and world.search_queries == ["Lusail"]
+    assert answer.status == "complete" and sorted(world.search_queries) == ["Lusail", TOPIC]
     urls = {source.page.url for source in run.research.sources}
     assert urls == {(notes / "cup.md").as_uri(), world.url("final")}
     assert answer.run and set(answer.run.providers) == {"corpus", "serpapi"}
+
+
+def test_a_document_of_the_same_words_does_not_end_the_search(
+    notes: Path, world: Services, settings: Settings
+) -> None:
+    """The web is asked beside it, but for nothing that only a document says."""
+    memo = "# World Cup 2022\n\nWho won the FIFA World Cup pool? Ask Quillan in the canteen.\n"
+    (notes / "cup.md").write_text(memo)
+    world.default_hits = ["final"]
+    asked = ["Quillan World Cup", "canteen", "World Cup Lusail"]
+    world.think = Thinker([*FACTS, Fact("mascot", "Laeeb", "The mascot was")], ["2022 final score"])
+    alter(world, "reflect", new_queries=asked)
+    both = {"corpus": notes, "search": ("corpus", "serpapi")}
+    run, answer = ended(settings.model_copy(update=both))
+    assert answer.slots["winner"].value == "Argentina" and run.research.queries[2:] == tuple(asked)
+    sent = [TOPIC, "2022 final score", "World Cup Lusail"]
+    assert sorted(world.search_queries) == sorted(sent)
+    tried = {(one.provider, one.outcome) for one in answer.attempts if one.what == "search"}
+    assert tried >= {("corpus", "ok"), ("serpapi", "ok")}

@@ -69,7 +69,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "mcp": {
         **_MANY,
         "metavar": "URL|COMMAND",
-        "help": "An MCP server to search and read first; again for more.",
+        "help": "An MCP server to search and read beside the web; again for more.",
     },
     "corpus": {"type": PATH, "help": "Search this folder or .jsonl."},
     "offline": {**_UNLESS_GIVEN, "help": "No key, no model, no network: quote the corpus."},

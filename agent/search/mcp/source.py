@@ -59,6 +59,8 @@ class McpPlace(NamedTuple):
 class McpSource:
     """One server of a run. It starts when it is first asked. Thread-safe."""
 
+    is_own = True
+
     def __init__(
         self, server: McpServer, seconds: float = PATIENCE, *, allow_private: bool = False
     ) -> None:
@@ -223,12 +225,13 @@ class McpReader:
 
     def keep(self, found: SearchResults) -> SearchResults:
         """Remember where a server has what it found."""
-        if found.provider in self._sources:
-            for hit in found.hits:
-                self._finders.setdefault(canonical_url(hit.url), found.provider)
-                for place in filter(None, map(McpPlace.parse, (*hit.places, hit.url))):
-                    if PREFIX + place.server == found.provider:
-                        self._places.setdefault(canonical_url(hit.url), place)
+        for hit in found.hits:
+            if (finder := hit.own or found.provider) not in self._sources:
+                continue
+            self._finders.setdefault(canonical_url(hit.url), finder)
+            for place in filter(None, map(McpPlace.parse, (*hit.places, hit.url))):
+                if PREFIX + place.server == finder:
+                    self._places.setdefault(canonical_url(hit.url), place)
         return found
 
     def read(self, url: str) -> Page:

@@ -117,7 +117,8 @@ def credibility_scores(
     scores: dict[str, tuple[Hit, Credibility]] = {}
     for event in research.events_of(Searched):
         year = int(event.found.at[:4] or 0)  # of the search: prompts must not depend on the clock
-        for hit in event.found.hits if event.found.provider != CORPUS else ():
+        hits = [one for one in event.found.hits if CORPUS not in (one.own, event.found.provider)]
+        for hit in hits:
             query = event.found.query if blocking.by == "host" else research.topic
             score = rate_credibility(query, hit, year)
             scores.setdefault(canonical_url(hit.url), (hit, score))

@@ -13,11 +13,10 @@ from agent.errors import OutsideError
 from agent.evidence.credibility import HOSTILE, SPARED, Blocking, find_blocked, host_kind
 from agent.outside import Read, Search
 from agent.outside.tools import ToolCall
-from agent.search.chain import FOR_RESEARCH
 from agent.state import Blocked, Event, Hit, Research, Searched, Warned
 from agent.state.urls import canonical_url
 from agent.steps.asking import call_failure
-from agent.steps.web_search import read_pages, source_events
+from agent.steps.web_search import address_queries, read_pages, source_events
 from agent.strategies.report.tool_calls import (
     credibility_scores,
     find_fault,
@@ -83,9 +82,8 @@ class UseTools:
 
         Section 0 is the model's own search, of which it chooses; else pages are chosen of all hits.
         """
-        form = f"{{}}{FOR_RESEARCH}" if research.plan and research.plan.is_research else "{}"
         asked = [(section, query) for section, own in queries.items() for query in own]
-        outcomes = self.search.collect([form.format(query) for _, query in asked])
+        outcomes = self.search.collect(address_queries([query for _, query in asked], research))
         for (section, query), outcome in zip(asked, outcomes, strict=True):
             if isinstance(outcome, OutsideError):
                 yield call_failure("search", query, outcome)
