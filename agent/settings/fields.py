@@ -196,8 +196,13 @@ class Settings(Frozen):
 
     @property
     def most_sections(self) -> int:
-        """How many sections a model plans: so few that each has room to say something."""
-        return max(1, min(self.effort.max_sections, self.report_words // LEAST_OF_SECTION))
+        """How many sections a model plans for a topic that names no parts."""
+        return min(self.effort.max_sections, self.most_parts)
+
+    @property
+    def most_parts(self) -> int:
+        """How many sections a report may have: so few that each has words to say something."""
+        return max(1, self.report_words // LEAST_OF_SECTION)
 
     @property
     def named_models(self) -> tuple[str, ...]:

@@ -118,3 +118,14 @@ def test_a_short_report_has_few_sections_and_few_words(
     prose = [one for one in rows_and_sentences(answer) if one.form == "sentence"]
     assert answer.report and len(answer.report.sections) == words // 60
     assert sum(len(one.text.split()) for one in prose) <= 1.6 * words
+    (warning,) = (one for one in answer.warnings if one.startswith("Not researched"))
+    assert names[-1] in warning and names[0] not in warning
+
+
+def test_no_part_of_a_report_is_dropped_at_the_default_depth(
+    services: Services, tmp_path: Path
+) -> None:
+    names = [f"Part {n}" for n in range(10)]
+    answer = compare(services, tmp_path, *names)
+    assert answer.report and [one.heading for one in answer.report.sections] == names
+    assert not any(one.startswith("Not researched") for one in answer.warnings)
