@@ -48,7 +48,7 @@ def describe_event(event: state.Event) -> str:  # noqa: C901 - one case an event
         case state.Asked():
             return f"{event.task}: {event.model}"
         case state.Planned():
-            queries = " | ".join(f"{sub.query} ({sub.priority})" for sub in event.sub_queries)
+            queries = " | ".join(map(_describe_query, event.sub_queries))
             about = ", ".join(filter(None, (event.question_type, event.search_strategy)))
             return f"{about}: {' / '.join(one.heading for one in event.sections)}: {queries}"
         case state.Understood():
@@ -86,6 +86,10 @@ def describe_event(event: state.Event) -> str:  # noqa: C901 - one case an event
 def _count_verdicts(claims: Iterable[state.Claim | state.CheckedClaim]) -> str:
     counts = Counter(claim.verdict for claim in claims)
     return ", ".join(f"{n} {verdict}" for verdict, n in counts.items()) or "no claims"
+
+
+def _describe_query(sub: state.SubQuery) -> str:
+    return f"{sub.query} ({sub.priority}{sub.reasoning and ': '}{sub.reasoning})"
 
 
 def _describe_finding(finding: state.Finding) -> str:

@@ -48,10 +48,12 @@ def _find_notices(event: Event, *, is_watched: bool) -> Iterator[tuple[str, str]
 
     Each with what it is about, of which one line is enough.
     """
-    from agent.state import Asked, Failed, Halted, Searched
+    from agent.state import Asked, Blocked, Failed, Halted, Searched
 
     if isinstance(event, Halted):
         yield event.reason, f"Warning: {event.reason}"
+    elif isinstance(event, Blocked):
+        yield event.hit.url, f"🚫 Blocked: {event.hit.url} (credibility {event.score:g})"
     elif isinstance(event, Failed) and event.what == "llm":
         names = dict.fromkeys(attempt.provider for attempt in event.attempts)
         said = format_error(event.message, event.remedy)

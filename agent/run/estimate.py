@@ -22,7 +22,7 @@ from agent.steps.page_choice import most_pages
 from agent.steps.reflect import MAX_NEW_QUERIES
 from agent.strategies.check.read_cited import MOST_SEARCHED, PAGES_EACH
 from agent.strategies.loop.decide import MAX_STEP_QUERIES
-from agent.strategies.report.gather import MAX_IDLE_TURNS
+from agent.strategies.report.gather import MAX_IDLE_TURNS, count_rounds
 from agent.strategies.report.tool_results import PAGE_TOKENS
 from agent.strategies.report.tool_use import MAX_CALLS_PER_TURN
 
@@ -120,11 +120,16 @@ def _loop_workloads(settings: Settings, slots: Sequence[Slot]) -> Workloads:
 def _report_workloads(settings: Settings, slots: Sequence[Slot]) -> Workloads:
     """By its plan; before there is one it may have one section, or as many as may be planned."""
     sections = settings.plan.sections if settings.plan else ()
-    if any(one.questions for one in sections):
+    uses_tools = settings.depth == "quick" or not any(one.questions for one in sections)
+    if sections and not uses_tools:
         return _sections_workloads(sections, settings)
     least, most = _tools_workloads(settings, slots)
     if sections:
         return Workloads(least, _likely_with_tools(sections, settings), most)
+    if settings.depth == "quick":
+        guess = PlannedSection(heading="?")
+        parts = (guess,) * ceil(settings.most_sections * 2 / 3)
+        return Workloads(least, _likely_with_tools(parts, settings), most)
     asked = tuple(f"{n}?" for n in range(ASKED))
     searches = tuple(SubQuery(query=f"{n}") for n in range(SEARCHED))
     guess = PlannedSection(heading="?", questions=asked, searches=searches)
@@ -139,7 +144,7 @@ def _tools_workloads(settings: Settings, slots: Sequence[Slot]) -> tuple[Workloa
 
     Results of tools add up within a round, so in the maximum a prompt shows half of them.
     """
-    turns, rounds = settings.max_iterations, settings.max_rounds
+    turns, rounds = settings.max_iterations, count_rounds(settings)
     tool_tokens = turns // rounds * CALLS_PER_TURN * PAGE_TOKENS  # at the end of a round
     tokens = settings.effort.evidence_tokens + tool_tokens // 2
     fewest, most_checks = _count_verify_asks(settings)

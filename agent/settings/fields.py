@@ -286,10 +286,10 @@ _DEPTH_VALUES: dict[str, tuple[Any, ...]] = {
     "effort": tuple(Effort(**{k: row[n] for k, row in _EFFORTS.items()}) for n in (0, 1)),
     "max_rounds": (1, 4),
     "max_steps": (3, 8),
-    "max_iterations": (3, 20),
+    "max_iterations": (None, 20),
     "report_words": (500, 6000),
     "max_words": (60, 160),
-    "max_tokens": (25_000, 400_000),
+    "max_tokens": (60_000, 400_000),
     "max_seconds": (60.0, 600.0),
 }
 DEPTHS: dict[str, dict[str, Any]] = {

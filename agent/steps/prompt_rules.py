@@ -26,6 +26,22 @@ ANSWER_RULE = (
     "sources do not answer it, leave the answer empty and cite what an answer will need."
 )
 
+#: How to search, read and write for a type of question.
+ADVICE = {
+    "technical": "Prefer documentation, standards and academic sources.",
+    "comparative": "Seek evidence for every side.",
+    "factual": "Prefer primary sources, and a second one for each fact.",
+    "exploratory": "Seek different views.",
+}
+
+
+def strategy_lines(question_type: str, search_strategy: str) -> Iterator[str]:
+    """The lines of a prompt for what the plan of a report says of its question."""
+    if question_type in ADVICE:
+        yield f"Question type: {question_type}. {ADVICE[question_type]}"
+    if search_strategy:
+        yield f"Search strategy: {escape(search_strategy)}"
+
 
 def language_rule(language: str) -> str:
     """The language in which to write: a BCP 47 tag, or "" for the language of the topic."""

@@ -32,7 +32,14 @@ from agent.state import (
 from agent.state.urls import canonical_url
 from agent.steps.asking import ask_with_fallback, begin, try_to_ask
 from agent.steps.generate_queries import Recency, deduplicate_queries
-from agent.steps.prompt_rules import ANSWER_RULE, DATA_RULE, escape, language_rule, render_topic
+from agent.steps.prompt_rules import (
+    ANSWER_RULE,
+    DATA_RULE,
+    escape,
+    language_rule,
+    render_topic,
+    strategy_lines,
+)
 from agent.steps.witnesses import find_lone
 
 MAX_NEW_QUERIES = 3
@@ -90,6 +97,9 @@ class CheckCoverage(Task[Coverage]):
 
     name: ClassVar[str] = "reflect"
 
+    question_type: str = ""  # of the plan of a report
+    search_strategy: str = ""
+
     def system_prompt(self) -> str:
         return (
             "You check what is known. Say first whether the sources answer the topic. "
@@ -97,7 +107,8 @@ class CheckCoverage(Task[Coverage]):
         )
 
     def prompt(self) -> str:
-        return _render_prompt(self)
+        advice = strategy_lines(self.question_type, self.search_strategy)
+        return "\n".join((_render_prompt(self), *advice))
 
 
 class ReadSources(Task[Reading]):
@@ -168,7 +179,7 @@ class Reflect:
             yield _build_reflection(research, Coverage(slots=[]))[0]
             return
         shown = self._show(research)
-        found = yield from self._read(shown)
+        found = yield from self._read(research, shown)
         reflection, misfits = _build_reflection(research, found)
         earlier = {event.message for event in research.events_of(Warned)}
         for warning in misfits[:MAX_MISFIT_WARNINGS]:
@@ -179,7 +190,7 @@ class Reflect:
     def start(self, research: Research) -> None:
         """Begin to read without waiting: the step itself then takes what was begun."""
         if research.sources and self.max_words is None:
-            begin(CheckCoverage(**self._show(research)), self.ask)
+            begin(_check_coverage(research, self._show(research)), self.ask)
 
     def _show(self, research: Research) -> dict[str, Any]:
         return {
@@ -189,13 +200,21 @@ class Reflect:
             "language": self.language,
         }
 
-    def _read(self, shown: dict[str, Any]) -> Generator[Event, None, Coverage | Reading]:
-        check = CheckCoverage(**shown)
+    def _read(
+        self, research: Research, shown: dict[str, Any]
+    ) -> Generator[Event, None, Coverage | Reading]:
+        check = _check_coverage(research, shown)
         if self.max_words is None:
             return (yield from ask_with_fallback(check, self.ask, self.fallback))
         read = ReadSources(**shown, max_words=self.max_words)
         reading = yield from try_to_ask(read, self.ask)
         return reading or (yield from ask_with_fallback(check, self.fallback, self.fallback))
+
+
+def _check_coverage(research: Research, shown: dict[str, Any]) -> CheckCoverage:
+    plan = research.plan
+    advice = plan.model_dump(include={"question_type", "search_strategy"}) if plan else {}
+    return CheckCoverage(**shown, **advice)
 
 
 def _describe_slot(slot: Slot) -> str:

@@ -17,7 +17,8 @@ ALL, KEY = ("slots", "loop", "report"), {"GEMINI_API_KEY": "x"}
 
 def test_a_depth_sets_what_is_not_given() -> None:
     quick, normal, deep = (Settings(depth=d) for d in ("quick", "normal", "deep"))
-    for name in ("max_rounds", "max_iterations", "max_steps", "max_words"):
+    assert quick.max_iterations == normal.max_iterations < deep.max_iterations
+    for name in ("max_rounds", "max_steps", "max_words"):
         assert getattr(quick, name) < getattr(normal, name) < getattr(deep, name)
     for name in ("pages_per_query", "pages_per_step", "report_tokens", "evidence_tokens"):
         sizes = [getattr(one.effort, name) for one in (quick, normal, deep)]
@@ -57,7 +58,7 @@ def test_an_estimate_knows_strategy_and_depth() -> None:
         return made.calls.max
 
     for strategy in ALL:
-        assert calls(strategy, "quick") < calls(strategy, "normal") < calls(strategy, "deep")
+        assert calls(strategy, "quick") <= calls(strategy, "normal") < calls(strategy, "deep")
     assert calls("slots", "normal") != calls("loop", "normal")
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from agent.cli import run_cli
 from agent.run import research
-from agent.settings import Settings, parse_settings
+from agent.settings import Settings, parse_settings, replace_settings
 from agent.state import Blocked, Failed, Halted, PageRead, Searched
 from agent.strategies.report.sections import TURNS_USED_UP
 from tests.support.report_runs import (
@@ -38,8 +38,16 @@ from tests.support.services import (
 )
 from tests.support.worlds import call_subject, comparable_events, count_requests, report_world
 
-world = pytest.fixture(serve_report_world)
-settings = pytest.fixture(report_settings)
+
+@pytest.fixture
+def world(services: Services) -> Services:
+    """The plan has questions: at the depth `quick` a model gathers with tools all the same."""
+    return serve_report_world(services, True)
+
+
+@pytest.fixture
+def settings(services: Services, tmp_path: Path) -> Settings:
+    return replace_settings(report_settings(services, tmp_path), {"depth": "quick"})
 
 
 def test_row_missing_key(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -166,15 +174,18 @@ def test_row_max_iterations(
     world: Services, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: Any
 ) -> None:
     """A report from what there is, a warning on stderr, status partial."""
-    calls = [search_calls(f"founder {n}") + fetch_calls(world.url(FIRM)) for n in range(99)]
+    found = fetch_calls(world.url(FIRM), world.url("noise"))
+    calls = [search_calls(f"founder {n}") + found for n in range(99)]
     script_replies(world, *calls)
-    world.hits = lambda query: [FIRM, BORN]
+    world.hits = lambda query: [FIRM, BORN, "noise"]
     for name, value in world.environment(tmp_path, CACHE_TTL="0").items():
         monkeypatch.setenv(name, value)
-    assert run_cli(["--strategy", "report", TOPIC]) == 0
+    asked = ["--strategy", "report", "--depth", "quick", "--credibility", "source-design"]
+    assert run_cli([*asked, TOPIC]) == 0
     out, err = capfd.readouterr()
     answer = json.loads(out)
     assert "Warning: max iterations reached — report may be incomplete." in err.splitlines()
+    assert f"🚫 Blocked: {world.url('noise')} (credibility 0.16)" in err.splitlines()
     assert answer["status"] == "partial" and TURNS_USED_UP in answer["warnings"]
     turns = ["gather"] * 5  # those of the second round read nothing that is new
     assert world.tasks() == ["plan", *turns, "reflect", *turns, *WRITING]
@@ -183,8 +194,7 @@ def test_row_max_iterations(
 
 def test_row_max_iterations_without_gaps_is_no_warning(world: Services, settings: Settings) -> None:
     """The first round used up its turns, and nothing is open."""
-    enough = {"slots": [], "need_more": False, "new_queries": []}
-    script_replies(world, enough, task="reflect")
+    world.hits = lambda query: [FIRM, BORN]
     _, answer = run_checked_report(TOPIC, settings.model_copy(update={"max_iterations": 4}))
     assert answer.status == "complete" and TURNS_USED_UP not in answer.warnings
 
@@ -211,7 +221,7 @@ def openai(world: Services, tmp_path: Path) -> Settings:
         "OPENAI_MODEL": "some-model",
     }
     more |= {"OPENAI_BASE_URL": f"{world.base}/openai/v1", "CACHE_TTL": "0"}
-    return parse_settings(world.environment(tmp_path, **more), strategy="report")
+    return parse_settings(world.environment(tmp_path, **more), strategy="report", depth="quick")
 
 
 def see_turns_in_prompt(asked: ModelRequest) -> ModelRequest:
@@ -276,7 +286,7 @@ def test_a_malformed_call_of_gemini_is_asked_for_again(world: Services, settings
 def claude(world: Services, tmp_path: Path) -> Settings:
     more = {"RESEARCH_AGENT_LLM": "anthropic", "ANTHROPIC_API_KEY": ANTHROPIC_KEY, "CACHE_TTL": "0"}
     more["ANTHROPIC_BASE_URL"] = f"{world.base}/anthropic"
-    return parse_settings(world.environment(tmp_path, **more), strategy="report")
+    return parse_settings(world.environment(tmp_path, **more), strategy="report", depth="quick")
 
 
 def test_claude_with_tools(world: Services, claude: Settings) -> None:
@@ -313,7 +323,7 @@ def test_resume_after_each_call_and_replay(services: Services, tmp_path: Path) -
     """Nothing is paid twice, and the events are the same, whichever turn the run ended before."""
     world = report_world()
     environment = world.set_up(services).environment(tmp_path, CACHE_TTL="0")
-    settings = parse_settings(environment, strategy="report")
+    settings = parse_settings(environment, strategy="report", depth="quick")
     run, answer = run_checked_report(world.topic, settings, resume="whole")
     asked, events = count_requests(services), comparable_events(run)
     assert answer.run and answer.run.journal
@@ -336,7 +346,7 @@ def test_resume_after_each_call_and_replay(services: Services, tmp_path: Path) -
     assert replayed.model_dump()["citations"] == answer.model_dump()["citations"]
 
 
-@pytest.mark.parametrize("cap", [{"max_calls": 5}, {"max_calls": 9}, {"max_tokens": 8_000}])
+@pytest.mark.parametrize("cap", [{"max_calls": 5}, {"max_calls": 9}, {"max_tokens": 7_000}])
 def test_a_budget_ends_in_a_report_from_what_there_is(
     cap: dict[str, int], world: Services, settings: Settings
 ) -> None:

@@ -30,7 +30,12 @@ from tests.support.thinker import Fact
 from tests.support.web import Web, configure_from
 from tests.support.worlds import comparable_events
 
-world = pytest.fixture(serve_report_world)
+
+@pytest.fixture
+def world(services: Services) -> Services:
+    return serve_report_world(services)
+
+
 settings = pytest.fixture(report_settings)
 
 OUTLINE = """\

@@ -29,7 +29,12 @@ from tests.support.reporter import fetch_calls, hit_urls, search_calls
 from tests.support.services import Raw, Reply, Services, as_html, source_ids
 from tests.support.worlds import comparable_events, read_journal_calls
 
-world = pytest.fixture(serve_report_world)
+
+@pytest.fixture
+def world(services: Services) -> Services:
+    return serve_report_world(services)
+
+
 settings = pytest.fixture(report_settings)
 
 
@@ -123,7 +128,17 @@ def test_sub_queries_go_by_their_priority(world: Services, settings: Settings) -
     assert {*world.search_queries[:3]} == {"a", "b", "c"}  # the user named who is asked
     planned = [(s.query, s.priority) for s in run.research.events_of(Planned)[0].sub_queries]
     assert planned == [("a", "High"), ("b", "Medium"), ("c", "Low")]
-    assert "documentation" in world.model_requests[1].system
+
+
+@pytest.mark.parametrize("has_questions", [False, True])
+def test_the_type_of_question_reaches_who_searches_reads_and_writes(
+    has_questions: bool, services: Services, settings: Settings
+) -> None:
+    world = serve_report_world(services, has_questions)
+    run_checked_report(TOPIC, settings)
+    shaped = "Question type: factual. Prefer primary sources", "Search strategy: breadth-first"
+    told = {asked.task for asked in world.model_requests if all(s in asked.prompt for s in shaped)}
+    assert told == {"reflect", "section", *([] if has_questions else ["gather"])}
 
 
 @pytest.mark.parametrize("reply", ["I would look at the web.", {"prioritized_sub_queries": []}])

@@ -26,7 +26,12 @@ from tests.support.report_runs import (
 )
 from tests.support.services import Services
 
-world = pytest.fixture(serve_report_world)
+
+@pytest.fixture
+def world(services: Services) -> Services:
+    return serve_report_world(services)
+
+
 settings = pytest.fixture(report_settings)
 
 

@@ -28,9 +28,9 @@ STAGES = ["plan", *GATHER, "reflect", *GATHER, "reflect", *WRITING]
 ONE_ROUND = ["plan", *GATHER, "reflect", *WRITING]
 
 
-def serve_report_world(services: Services) -> Services:
+def serve_report_world(services: Services, has_questions: bool = False) -> Services:
     """Services set up for the world of two rounds, where no model is busy (a fixture's body)."""
-    topic, pages, hits, think, _ = report_world()
+    topic, pages, hits, think, _ = report_world(has_questions)
     ready = World(topic, pages, hits, think).set_up(services)
     hits_by_query = {**hits, "a query that fails": [FIRM]}
     ready.hits = lambda query: hits_by_query.get(query, [])

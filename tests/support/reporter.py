@@ -10,7 +10,7 @@ import html
 import re
 from typing import Any
 
-from tests.support.services import ModelRequest, Reply, source_ids
+from tests.support.services import ModelRequest, Reply, read_topic, source_ids
 from tests.support.thinker import Fact, Thinker, find_sentence
 
 Calls = list[dict[str, Any]]
@@ -41,11 +41,16 @@ class Reporter:
     """`queries` are its plan; `follow` maps a missing fact to the query that finds it."""
 
     def __init__(
-        self, facts: list[Fact], queries: list[str], follow: dict[str, str] | None = None
+        self,
+        facts: list[Fact],
+        queries: list[str],
+        follow: dict[str, str] | None = None,
+        has_questions: bool = False,  # in its plan
     ) -> None:
         self._facts = facts
         self._queries = queries
         self._follow = follow or {}
+        self._has_questions = has_questions
 
     def __call__(self, asked: ModelRequest) -> Reply:
         return {
@@ -61,9 +66,11 @@ class Reporter:
         rows = [
             {"query": query, "priority": "Medium", "reasoning": "needed"} for query in self._queries
         ]
+        questions = [fact.slot for fact in self._facts] * self._has_questions
         return {
             "question_type": "factual",
             "search_strategy": "breadth-first",
+            "sections": [{"heading": read_topic(asked.prompt), "questions": questions}],
             "prioritized_sub_queries": rows,
         }
 

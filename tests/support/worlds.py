@@ -133,7 +133,7 @@ def conflict() -> World:
     return World(topic, pages, hits, lambda request: answers[request.task])
 
 
-def report_world() -> World:
+def report_world(has_questions: bool = False) -> World:
     """A report of two rounds: one search fails, one page fails, and one page is blocked."""
     topic, person = "In which city was the founder of Velmora Works born?", "Ada Lindqvist"
     facts = [
@@ -153,7 +153,8 @@ def report_world() -> World:
         queries[1]: DOWN,
         follow["city"]: [born, firm, "velmora-works-founder-born-gone"],
     }
-    return World(topic, pages, hits, Reporter(facts, queries, follow), frozenset({"section"}))
+    think = Reporter(facts, queries, follow, has_questions)
+    return World(topic, pages, hits, think, frozenset({"section"}))
 
 
 WORLDS: dict[str, Callable[[], World]] = {

@@ -2,8 +2,8 @@
 
 Its questions are slots; its searches, pages, rounds and evidence are those of any run. All sections
 share their sources. A round of all sections goes step by step: every search, every page by section
-and rank, every reading. So no prompt depends on which section was faster. For sections without
-questions a model searches and reads with tools, and says whether more is needed.
+and rank, every reading. So no prompt depends on which section was faster. In a quick report, and
+for sections without questions, a model searches and reads with tools for all of them at once.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from agent.steps.page_choice import choose_pages
 from agent.steps.reflect import Reflect
 from agent.steps.web_search import salvage_pages
 from agent.strategies.report.gather import Gather, count_rounds
+from agent.strategies.report.plan import PRIORITY_ORDER
 from agent.strategies.report.tool_use import UseTools
 
 TURNS_USED_UP = "max iterations reached — report may be incomplete."
@@ -77,7 +78,8 @@ class ResearchSections:
             queries = yield from self._choose_queries(research)
         else:
             sections = enumerate(plan_sections(research), 1)
-            queries = {n: _plan_queries(one, research) for n, one in sections if not one.after}
+            ready = sorted((row for row in sections if not row[1].after), key=_priority)
+            queries = {n: _plan_queries(one, research) for n, one in ready}
         return queries
 
     def salvage(self, research: Research) -> Iterator[Event]:
@@ -96,8 +98,7 @@ class ResearchSections:
         this_round, are_turns_used_up = research.round + 1, False
         for n, own in queries.items():
             yield Queried(round=this_round, queries=own, section=n)
-        sections = plan_sections(research)
-        asked = {n: own for n, own in queries.items() if sections[n - 1].questions}
+        asked = {n: own for n, own in queries.items() if not self._uses_tools(research, n)}
         if asked:
             yield from self.use_tools.search_queries(asked, research)
             yield from self.use_tools.read_hits(self._choose_hits(research, asked), research)
@@ -109,6 +110,15 @@ class ResearchSections:
             raise SearchFailed(last.message, last.remedy, outcome=last.outcome)
         return are_turns_used_up
 
+    def _uses_tools(self, research: Research, n: int) -> bool:
+        """Whether a model gathers for a section, with one loop of tools for all of these."""
+        is_quick = self.settings.depth == "quick"
+        return is_quick or not plan_sections(research)[n - 1].questions
+
+    def _searched_for(self, research: Research, n: int) -> Research:
+        """What was searched for a section: where tools were used, it is not known for which."""
+        return research if self._uses_tools(research, n) else research.of_section(n)
+
     def _choose_hits(self, research: Research, sections: Collection[int]) -> list[Hit]:
         """The pages of this round by section and rank; where not all may be read, some of each.
 
@@ -118,7 +128,9 @@ class ResearchSections:
         left = self.settings.effort.max_sources - len(research.sources)
         pages, asked = self.settings.effort.pages_per_query, max(1, len(research.current_queries))
         limit = max(1, min(pages, left // asked))
-        views = [_searched_for(research, one.section) for one in due if one.section in sections]
+        views = [
+            self._searched_for(research, one.section) for one in due if one.section in sections
+        ]
         lists = [choose_pages(view, limit) for view in views]
         ranked = index_hits(hit for rank in zip_longest(*lists) for hit in rank if hit)
         taken = set(list(ranked)[: max(0, left)])
@@ -152,9 +164,10 @@ class ResearchSections:
         return view.new_queries if rounds < count_rounds(self.settings) else ()
 
 
-def _searched_for(research: Research, n: int) -> Research:
-    """What was searched for a section: where tools were used, it is not known for which."""
-    return research.of_section(n) if plan_sections(research)[n - 1].questions else research
+def _priority(numbered: tuple[int, PlannedSection]) -> int:
+    """Of a section with its number: that of its most important search."""
+    ranks = (PRIORITY_ORDER[search.priority] for search in numbered[1].searches)
+    return min(ranks, default=PRIORITY_ORDER["High"])
 
 
 def _is_open(view: Research) -> bool:

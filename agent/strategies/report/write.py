@@ -39,6 +39,7 @@ from agent.steps.prompt_rules import (
     language_rule,
     list_lines,
     render_topic,
+    strategy_lines,
 )
 from agent.steps.reflect import CheckCoverage, select_evidence
 from agent.steps.settle import quote_conflicts
@@ -72,6 +73,8 @@ class WriteSection(Task[SectionText]):
     questions: tuple[str, ...] = ()  # with what is known: `question: value [n]`
     max_words: int = 200
     reader: str = ""
+    question_type: str = ""
+    search_strategy: str = ""
 
     @property
     def temperature(self) -> float:
@@ -90,6 +93,7 @@ class WriteSection(Task[SectionText]):
 
     def prompt(self) -> str:
         lines = [render_sources(self.evidence), render_topic(self)]
+        lines += strategy_lines(self.question_type, self.search_strategy)
         lines.append(f"Section: {escape(self.heading)}, at most {self.max_words} words")
         lines += list_lines({"Questions": self.questions, "Other sections": self.others})
         if self.reader:
@@ -239,6 +243,8 @@ class WriteSections:
             questions=tuple(map(_ask, view.findings.values())) or view.queries,
             max_words=max(LEAST_WORDS, settings.report_words // len(sections)),
             reader=settings.reader,
+            question_type=research.plan.question_type if research.plan else "",
+            search_strategy=research.plan.search_strategy if research.plan else "",
         )
 
 
