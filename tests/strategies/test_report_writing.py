@@ -205,7 +205,5 @@ def test_offline_a_small_report_of_quotes(tmp_path: Path) -> None:
     # a query of it, "LEGO people", fits Mount Everest
     _, lego = run_checked_report("Who founded LEGO?", deep)
     assert {citation.title for citation in lego.citations} == {"The LEGO Group"}
-    _, half = run_checked_report("Who founded Casgevy and when was it approved?", settings)
-    assert half.status == "partial" and "Without an answer: Who founded Casgevy" in half.warnings
     _, none = run_checked_report("What is the best pizza in Lyon?", settings)
     assert none.status == "insufficient" and not none.citations

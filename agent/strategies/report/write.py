@@ -11,14 +11,12 @@ from pydantic import Field
 from agent.checking.bench import shown_text
 from agent.checking.summary import first_sentences, leave_conflicts, said_as
 from agent.evidence import content_words, render_sources
-from agent.evidence.asked import split_question
 from agent.evidence.citing import explain_lost_citations, make_answered, order_quotes
 from agent.evidence.selection import select_quoted
 from agent.outside import Ask, Excerpt, Task, TaskKind
 from agent.settings import Settings
 from agent.state import (
     Answered,
-    Asked,
     Claim,
     Event,
     Finding,
@@ -32,7 +30,6 @@ from agent.state import (
 )
 from agent.state.plans import name_slot
 from agent.steps.asking import ask_with_fallback, begin
-from agent.steps.generate_queries import MakeQueries, choose_slots
 from agent.steps.prompt_rules import (
     DATA_RULE,
     escape,
@@ -41,7 +38,7 @@ from agent.steps.prompt_rules import (
     render_topic,
     strategy_lines,
 )
-from agent.steps.reflect import CheckCoverage, select_evidence
+from agent.steps.reflect import select_evidence
 from agent.steps.settle import quote_conflicts
 from agent.steps.synthesize import build_abstention
 from agent.strategies.report.sections import plan_sections, weigh_all
@@ -191,8 +188,6 @@ class WriteSections:
             rows = tuple(_take_new(table, told))
             missing = [one.name for one in task.slots if known[one.name].status == "missing"]
             unanswered = [one for one in missing if not by_rules or not _tells(made, one)]
-            if made and len(tasks) == 1 and not (task.slots or research.slots):
-                unanswered = self._find_open_parts(task, research)
             themes.append(
                 Section(
                     heading=task.heading,
@@ -215,20 +210,6 @@ class WriteSections:
         yield Answered(
             text="", quotes=order_quotes((*builder.quotes, *quotes)), claims=(), report=report
         )
-
-    def _find_open_parts(self, task: WriteSection, research: Research) -> list[str]:
-        """The parts of the topic that an only section leaves open; none where a model wrote it."""
-        written = [one for one in research.events_of(Asked) if one.task == task.name]
-        if not (written and written[-1].is_by_rules):
-            return []
-        plan = self.fallback(MakeQueries(topic=task.topic)).answer
-        slots = tuple(one for one in choose_slots(plan, task.topic) if one.needed)
-        check = CheckCoverage(topic=task.topic, evidence=task.evidence, slots=slots)
-        rows = self.fallback(check).answer.slots
-        found = {row.name for row in rows if row.value is not None}
-        missing = (one.description or task.topic for one in slots if one.name not in found)
-        parts = split_question(task.topic)  # a part is described with the subject behind it
-        return [next(filter(one.startswith, parts), one) for one in missing]
 
     def _build_task(self, research: Research, n: int) -> WriteSection:
         sections = plan_sections(research)
