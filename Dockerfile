@@ -8,19 +8,22 @@ RUN python -m venv --without-pip /venv \
     && pip --python /venv/bin/python install -q --no-compile --no-deps --require-hashes \
         -r locks/server.txt \
     && python -m compileall -qq --invalidation-mode unchecked-hash /venv/lib
-COPY agent agent
-RUN python -m compileall -q --invalidation-mode unchecked-hash agent
+COPY agent /venv/lib/python3.11/site-packages/agent
+# The command prints JSON on a terminal too: what an image prints is for programs.
+RUN python -m compileall -q --invalidation-mode unchecked-hash /venv/lib/python3.11/site-packages/agent \
+    && printf '%s\n' '#!/venv/bin/python' 'from agent.cli import main' 'main(for_people=False)' \
+        > /venv/bin/research-agent \
+    && chmod 755 /venv/bin/research-agent
 
 FROM python:3.11-slim-bookworm
 LABEL org.opencontainers.image.title="llm-research-agent" \
       org.opencontainers.image.description="Answers a question as one JSON object with citations that anyone can verify" \
       org.opencontainers.image.licenses="Apache-2.0"
 COPY --from=build /venv /venv
-COPY LICENSE /app/
-COPY --from=build /app/agent /app/agent
+COPY LICENSE /venv/
 # /tmp: journals and the index work with any --user, and under --read-only with --tmpfs /tmp.
 # SAFEPATH: a folder of the user's that is mounted as the working directory is not imported from.
-ENV PATH=/venv/bin:$PATH PYTHONPATH=/app PYTHONSAFEPATH=1 PYTHONDONTWRITEBYTECODE=1 \
+ENV PATH=/venv/bin:$PATH PYTHONSAFEPATH=1 PYTHONDONTWRITEBYTECODE=1 \
     HOME=/tmp RUNS_DIR=/tmp/research-agent/runs CACHE_DIR=/tmp/research-agent/cache
 # What compose.yaml mounts to keep them: a named volume takes the owner of this directory.
 RUN install -d -o 10001 -g 10001 /data
@@ -29,5 +32,5 @@ WORKDIR /data
 # Python answers SIGINT with the best answer so far; as process 1 it would not hear SIGTERM at once.
 STOPSIGNAL SIGINT
 # The command line; compose.yaml starts the page and the API of the same image.
-ENTRYPOINT ["python", "-m", "agent.cli"]
+ENTRYPOINT ["research-agent"]
 CMD ["--help"]

@@ -18,7 +18,7 @@ help: ## Show this
 
 demo: $(VENV)/runtime ## Answer a question with no key, no model and no network
 	@$(PY) -m compileall -q agent >&2
-	@$(PY) -m agent.cli --offline --topic "Who won the 2022 FIFA World Cup?"
+	@$(VENV)/bin/research-agent --offline "Who won the 2022 FIFA World Cup?"
 
 test: $(VENV)/dev ## Run the tests on all cores, in three minutes, but those of `make check`; ARGS="-k name" for some
 	@$(PYTEST) -m "not slow" $(HOUSE:%=--ignore=%) $(ARGS)
@@ -103,6 +103,9 @@ $(VENV)/runtime: locks/pip.txt locks/runtime.txt
 	@$(call new_venv,$(VENV))
 	@$(call install_lock,locks/runtime.txt)
 	@$(PY) -m compileall -qq $(VENV)/lib >&2 || true
+	@printf '%s\n' '#!$(CURDIR)/$(PY)' 'import sys; sys.path.insert(0, "$(CURDIR)")' \
+		'from agent.cli import main' 'main()' > $(VENV)/bin/research-agent
+	@chmod +x $(VENV)/bin/research-agent
 	@touch $@
 
 $(VENV)/dev: $(VENV)/runtime locks/dev.txt

@@ -84,6 +84,10 @@ class OutputFailed(AgentError):
     kind = "output"
 
 
+class PipeClosed(OutputFailed):
+    """The reader of a pipe is gone, as that of `| head`: it wants no message."""
+
+
 class JournalError(AgentError):
     """The journal cannot be read, or does not fit the run."""
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.errors import OutputFailed, UsageError
+from agent.errors import OutputFailed, PipeClosed, UsageError
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -59,6 +59,8 @@ def print_text(text: str | bytes) -> None:
 
 def output_failure(what: object, error: OSError) -> OutputFailed:
     """The error of what could not be written."""
+    if isinstance(error, BrokenPipeError):
+        return PipeClosed(f"{what} could not be written: its reader is gone.", "")
     remedy = "Make room, or name another place; then give the command again."
     return OutputFailed(f"{what} could not be written: {error.strerror}.", remedy)
 
@@ -71,6 +73,8 @@ def require_writable(path: Path | None) -> None:
     """Raises UsageError for a file that cannot be written, before a run spends anything."""
     if path is None:
         return
+    if not path.parent.exists():
+        raise UsageError(f"There is no folder {path.parent}.", f"Make it: mkdir -p {path.parent}")
     is_possible = path.parent.is_dir() and not path.is_dir()
     if not (is_possible and os.access(path if path.exists() else path.parent, os.W_OK)):
         raise UsageError(f"{path} cannot be written.", "Name a file in a directory of your own.")

@@ -20,31 +20,45 @@ if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is 
     from agent.run import Run
 
 
-LOOKS = f"How the answer looks: {', '.join(shell.FORMATS)}."
-EPILOG = """\b
-Examples:
+ALL = "agent.cli.help_all"  # in the context: every option is shown
+EXAMPLES = """Examples:
   research-agent --offline "Who won the 2022 FIFA World Cup?"
-  research-agent --topic "..." --slots founded,founders | jq .slots
+  research-agent "Who founded LEGO?" --corpus ~/notes --out answer.html
+  research-agent "Tell me of LEGO" --slots founded,founders | jq .slots
+"""
+EPILOG = f"\b\n{EXAMPLES}"
+LONG_EPILOG = f"""\b
+{EXAMPLES}\
   research-agent --topic "..." --slots-schema company.json | jq .data
   echo "..." | research-agent - --corpus ~/notes --compact
-  research-agent --topic "..." --format html --out answer.html
-  research-agent --follow monday "and who scored?"
+  research-agent --follow last "and who scored?"
 
 \b
 Exit status: 0 an answer; 1 could not run; 2 wrong usage; 3 the sources do
 not say; 4 with --strict, an answer with a weakness; 130 interrupted twice,
 or before there was anything to answer from.
 """
+#: The options that `--help` shows; `--help-all` shows every one.
+COMMON = (
+    "offline corpus search llm strategy depth slots max_usd follow format out verbose help_all"
+).split()
 
 
 class AskCommand(shell.Command):
     """The command that takes a question; its help lists the other commands too."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands before the options."""
+        """Write the commands, then the common options, or all of them."""
         with formatter.section("Commands"):
             formatter.write_dl([*SUMMARIES.items()])
-        super().format_options(ctx, formatter)
+        shown = [p for p in self.params if ctx.meta.get(ALL) or p.name in COMMON]
+        with formatter.section("Options"):
+            formatter.write_dl([row for p in shown if (row := p.get_help_record(ctx))], col_max=22)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples; below all options also the exit statuses."""
+        self.epilog = LONG_EPILOG if ctx.meta.get(ALL) else EPILOG
+        super().format_epilog(ctx, formatter)
 
     def report(self, error: AgentError, arguments: Sequence[str], obj: Any) -> int:
         """Print wrong usage in the format that the arguments ask for; to people else in lines."""
@@ -53,6 +67,13 @@ class AskCommand(shell.Command):
         return output.print_failure(
             "", error, {"out": None, "compact": False, "strict": False} | own
         )
+
+
+def _print_all_help(ctx: click.Context, _: click.Parameter, is_asked: bool) -> None:
+    if is_asked:
+        ctx.meta[ALL] = True
+        click.echo(ctx.get_help(), color=ctx.color)
+        ctx.exit()
 
 
 def _complete_word(_: click.Context, __: click.Parameter, begun: str) -> list[str]:
@@ -105,12 +126,20 @@ def _complete_word(_: click.Context, __: click.Parameter, begun: str) -> list[st
     "--format",
     type=click.Choice(list(shell.FORMATS)),
     metavar="FORMAT",
-    help=f"{LOOKS}  [default: text on a terminal, else json]",
+    help="json, text, markdown, html ...  [default: text on a terminal]",
 )
 @click.option("--compact", is_flag=True, help="JSON on one line.")
 @click.option("--strict", is_flag=True, help="Exit 4 for partial, degraded, unsupported.")
 @click.option("--events", is_flag=True, help="Events as JSON lines on stderr.")
 @click.version_option(__version__, prog_name="research-agent")
+@click.option(
+    "--help-all",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_all_help,
+    help="Show every option.",
+)
 @click.pass_obj
 def command(for_people: bool | None, /, words: tuple[str, ...], **options: Any) -> int:
     """Research a question and answer as one JSON object with citations that anyone can verify."""

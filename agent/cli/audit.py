@@ -5,6 +5,7 @@ It needs no key and no network. Only `--fetch` reads the live pages, to look for
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,8 +64,25 @@ def command(answers: tuple[Path, ...], journal: Path | None, **options: Any) -> 
             report |= {"live": _check_live_pages(report, answers[0])} if options["fetch"] else {}
     except AgentError as error:
         return _print_failure(error)
-    shell.print_json(report)
+    if sys.stdout.isatty() and "failures" in report:
+        shell.print_text(_describe(report))
+    else:
+        shell.print_json(report)
     return 0 if report["ok"] else 1
+
+
+def _describe(report: Json) -> str:
+    """The result in a sentence; a line for each failure, and each quote that is gone."""
+    from agent.state.sanitizing import sanitize_for_display
+
+    checked = ", ".join(f"{count} {what}" for what, count in report["checked"].items() if count)
+    lines = [f"Everything holds: {checked or 'nothing was cited'}."]
+    if failures := report["failures"]:
+        lines = [f"{len(failures)} of these do not hold ({checked}):"]
+        lines += [f"  {failure['where']}: {failure['what']}" for failure in failures]
+    rows = report.get("live", [])
+    lines += [f"  {row['now']}: {row['url']}" for row in rows if row["now"] != "there"]
+    return "".join(f"{sanitize_for_display(line)}\n" for line in lines)
 
 
 def _audit(file: Path, journal: Path | None) -> Json:

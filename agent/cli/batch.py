@@ -8,23 +8,25 @@ from __future__ import annotations
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from agent.cli import shell
-from agent.errors import Stopped
+from agent.errors import Stopped, UsageError
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
-    from agent.run.batch.batch import BatchSummary
+    from agent.run.batch.batch import BatchSummary, Progress
+    from agent.run.batch.output import OutputFile
     from agent.settings import Settings
 
 EPILOG = """\b
 TOPICS: .jsonl of {"id", "topic"}, .csv or .tsv with a column topic (and id),
-or a topic a line; without an id, the number of the line. FILE gets a line for
-each topic as it ends: the answer object, and the id. The same command goes on
-after any end: what has a line is not done again, what is half done goes on
-from its journal. Remove FILE to begin anew.
+or a topic a line; without an id, the number of the line. FILE, or standard
+output, gets a line for each topic as it ends: the answer object, and the id.
+With FILE the same command goes on after any end: what has a line is not done
+again, what is half done goes on from its journal. Remove FILE to begin anew.
 
 \b
 Examples:
@@ -44,20 +46,26 @@ batch, or it could not run; 2 wrong usage; 130 interrupted.
 
 @shell.command(EPILOG, shell.fail_as_json)
 @click.argument("topics", type=shell.PATH)
-@click.option("--out", required=True, metavar="FILE")
+@click.option("--out", metavar="FILE", help="Write the answers here.  [default: stdout]")
 @shell.batch_options("batch", "topic")
 @click.option("--retry-failed", is_flag=True, help="Do again what failed, and its failed calls.")
 @click.option("--in-order", is_flag=True, help="At the end, put FILE into the order of TOPICS.")
 @shell.options("strategy depth slots llm search mcp corpus offline no-cache trust-env lang")
 def command(**options: Any) -> int:
-    """Research the topics of a file; a summary as JSON on stdout, progress on stderr."""
+    """Research the topics of a file: a line of JSON for each, progress on stderr.
+
+    With --out standard output has a summary as one JSON object.
+    """
+    if options["in_order"] and not options["out"]:
+        raise UsageError("--in-order puts a file into order.", "Add --out FILE.")
     try:
         with redirect_stdout(sys.stderr):  # libraries may print; standard output is the summary's
             summary = _run(options)
     except KeyboardInterrupt:  # while the index of a corpus is built
         remedy = "The same command goes on."
         raise Stopped("The batch was stopped before it began.", remedy) from None
-    shell.print_json(summary.model_dump(mode="json"))
+    if options["out"]:
+        shell.print_json(summary.model_dump(mode="json"))
     return _exit_status(summary)
 
 
@@ -71,15 +79,41 @@ def _run(options: dict[str, Any]) -> BatchSummary:
     topics, settings = read_topics(options["topics"]), _read_settings(options)
     request, concurrency = make_request(options), options["concurrency"]
     engine = open_engine(options, settings)
-    output = OutputFile(Path(options["out"]))
-    batch = Batch(topics, output, engine, request, caps, concurrency=concurrency)
-    reporter = ProgressReporter(terminal=sys.stderr.isatty())
-    with shell.interruptible("\nStopping; the same command goes on.", batch.stop):
-        summary = batch.run(reporter.show)
-        reporter.show(batch.progress(), is_last=True)
-        if options["in_order"] and not summary.left:
-            sort_rows(topics, output)
+    with TemporaryDirectory() as folder:
+        output = OutputFile(Path(options["out"] or f"{folder}/answers.jsonl"))
+        batch = Batch(topics, output, engine, request, caps, concurrency=concurrency)
+        reporter = ProgressReporter(terminal=sys.stderr.isatty())
+        printer = None if options["out"] else _RowPrinter(output)
+
+        def show(progress: Progress, *, is_last: bool = False) -> None:
+            reporter.show(progress, is_last=is_last)
+            if printer:
+                printer.print_new()
+
+        with shell.interruptible("\nStopping; the same command goes on.", batch.stop):
+            summary = batch.run(show)
+            show(batch.progress(), is_last=True)
+            if options["in_order"] and not summary.left:
+                sort_rows(topics, output)
     return summary
+
+
+class _RowPrinter:
+    """Prints the rows of an output file that it has not printed yet."""
+
+    def __init__(self, output: OutputFile) -> None:
+        self._output = output
+        self._count = 0
+        self._stdout = sys.__stdout__
+
+    def print_new(self) -> None:
+        """Print them, a line each. Raises OutputFailed."""
+        import json
+
+        for topic_id in [*self._output.index][self._count :]:
+            with redirect_stdout(self._stdout):
+                shell.print_text(json.dumps(self._output.read_row(topic_id)) + "\n")
+            self._count += 1
 
 
 def _read_settings(options: dict[str, Any]) -> Settings:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agent.cli import inputs, shell
-from agent.errors import AgentError, OutputFailed, UsageError, format_error
+from agent.errors import AgentError, OutputFailed, PipeClosed, UsageError, format_error
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
     from agent.answer import Answer, Error
@@ -26,7 +26,9 @@ def follow(run: Run, options: dict[str, Any]) -> None:
 
     told: set[str] = set()
     events: Iterable[Event] = run
-    is_watched = sys.stderr.isatty() and not (options["verbose"] or options["events"])
+    shows_json = options["format"] == "json" and sys.__stdout__ and sys.__stdout__.isatty()
+    is_quiet = options["verbose"] or options["events"] or shows_json
+    is_watched = sys.stderr.isatty() and not is_quiet
     if is_watched:
         from agent.run.progress import with_progress_line
 
@@ -138,6 +140,8 @@ def _write_out(out: Path | None, answer: Answer, options: dict[str, Any]) -> boo
 
 def _with_other_place(error: OutputFailed, answer: Answer, out: Path | None) -> OutputFailed:
     """The error of an answer that could not be printed, with the place where it still is."""
+    if isinstance(error, PipeClosed):
+        return error
     if out:
         return OutputFailed(error.message, f"{out} holds it.")
     if answer.run and answer.run.journal:

@@ -27,15 +27,25 @@ Examples:
   research-agent runs export monday --out m.zip
 
 \b
-JSON in a pipe, a table on a terminal. RUN is what `list` names. Exit status:
-0 done; 1 a run that gives no answer; 2 wrong usage, no such run.
+JSON in a pipe, a table on a terminal. RUN is what `list` names, or `last`.
+Exit status: 0 done; 1 a run that gives no answer; 2 wrong usage, no such run.
 """
 LONGEST_TITLE = 70  # characters, in a table
 
 
-@click.group(cls=shell.CommandGroup, epilog=EPILOG, context_settings=shell.HELP)
-def command() -> None:
-    """List, show, search, name, delete and export the runs on this machine."""
+@click.group(
+    cls=shell.CommandGroup,
+    epilog=EPILOG,
+    context_settings=shell.HELP,
+    invoke_without_command=True,
+)
+@click.pass_context
+def command(ctx: click.Context) -> int:
+    """List, show, search, name, delete and export the runs on this machine.
+
+    Alone it lists the newest.
+    """
+    return 0 if ctx.invoked_subcommand else int(ctx.invoke(list_runs))
 
 
 @command.command("list")
@@ -45,7 +55,7 @@ def list_runs(words: tuple[str, ...], limit: int) -> int:
     """The newest runs, or those with these words in question, title or tags."""
     found = _open().list_newest(limit, " ".join(words))
     rows = [run.model_dump(exclude={"request_id"}) for run in found]
-    return _show(rows, lambda row: (row["id"], row["title"] or row["question"], *_end_of(row)))
+    return _show(rows, _line_of)
 
 
 @command.command()
@@ -112,11 +122,11 @@ def tag(run: str, tags: tuple[str, ...]) -> int:
 def delete(runs: tuple[str, ...]) -> int:
     """Delete runs with their journals, and what the index of `search` has of them."""
     library = _open()
-    for run in runs:
-        library.require(run)
-    for run in runs:
-        library.delete(run)
-    return _show([{"id": run, "deleted": True} for run in runs], lambda row: (row["id"], "deleted"))
+    names = dict.fromkeys(library.require(run).stem for run in runs)
+    for name in names:
+        library.delete(name)
+    rows = [{"id": name, "deleted": True} for name in names]
+    return _show(rows, lambda row: (row["id"], "deleted"))
 
 
 @command.command()
@@ -137,8 +147,15 @@ def export(run: str, out: Path | None) -> int:
     return 0
 
 
-def _end_of(row: dict[str, Any]) -> tuple[str, ...]:
-    return (row["status"] or "no answer", *row["tags"])
+def _line_of(row: dict[str, Any]) -> tuple[str, ...]:
+    """Name, time, status, price and question of a run, and its tags."""
+    from agent.answer.messages import format_usd
+
+    price = "" if row["usd"] is None else format_usd(row["usd"])
+    at = row["started_at"][:16].replace("T", " ")
+    status, title = row["status"] or "no answer", row["title"] or row["question"]
+    shown = title[:LONGEST_TITLE]
+    return (row["id"], at, f"{status:12}", f"{price:>6}", shown, *row["tags"])
 
 
 def _open() -> Library:
@@ -175,6 +192,5 @@ def _show(rows: list[dict[str, Any]], cells: Any) -> int:
         shell.print_text(json.dumps(rows, indent=2) + "\n")
         return 0
     for row in rows:
-        first, second, *more = map(sanitize_for_display, cells(row))
-        shell.print_text("  ".join((first, second[:LONGEST_TITLE], *more)) + "\n")
+        shell.print_text("  ".join(map(sanitize_for_display, cells(row))) + "\n")
     return 0

@@ -22,9 +22,10 @@ if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is 
     from agent.settings import Settings
 
 EPILOG = """\b
-NAMES: what the rows are, such as "EU countries": a first run finds them. Or a
-file of names: .csv or .tsv with a column `name` (else the first column, whose
-heading says what the names are of), or a name a line.
+NAMES: a list, "LEGO, NVIDIA"; or what the rows are, such as "EU countries":
+a first run finds them; or a file of names: .csv or .tsv with a column `name`
+(else the first one, whose heading says what the names are of), or a name a
+line.
 --columns: with commas, name or name:type; types are string, integer, number,
 boolean and date. FILE ends in .json, .csv, .xlsx or .html; FILE.rows.jsonl
 beside it has the run of each row. The same command goes on after any end;
@@ -34,6 +35,7 @@ remove FILE.rows.jsonl to begin anew. Without --out the table is printed.
 Examples:
   research-agent table "EU countries" --rows 27 \\
     --columns capital,population:integer,joined:date --out eu.xlsx
+  research-agent table "LEGO, NVIDIA" --columns founded:integer
   research-agent table clubs.csv --columns founded:integer,capacity:integer
 
 \b
@@ -111,11 +113,13 @@ def _prepare(
     options: dict[str, Any],
 ) -> TableRun | None:
     """The rows to research; None where none were found. Raises KeyboardInterrupt, if stopped."""
-    from agent.run.table import TableRun, begin_rows, found_table, read_names
+    from agent.run.table import TableRun, begin_rows, found_table, read_names, split_names
 
     file = Path(names)
     if file.suffix.lower() in (".csv", ".tsv", ".txt") or file.is_file():
         return TableRun(file.stem, columns, read_names(file), output)
+    if "," in names and (rows := split_names(names)):
+        return TableRun(names, columns, rows, output)
     run, stopped = begin_rows(names, settings, f"{output.batch_name}-rows"), Event()
 
     def stop() -> None:

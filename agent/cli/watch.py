@@ -145,6 +145,8 @@ def _check(watch: Watch) -> tuple[float, int]:
         return RETRY_SECONDS, shell.fail_in_lines(error)
     if watch.note:
         shell.tell(f"Warning: {watch.note}")
+    if watch.unchanged_since and sys.__stdout__ and sys.__stdout__.isatty():
+        shell.tell(f"Unchanged since {watch.unchanged_since[:10]}.")
     for problem in watch.problems:
         if isinstance(problem, OutputFailed):
             raise problem

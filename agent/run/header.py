@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -21,6 +22,7 @@ from agent.state.json_data import Json
 
 #: Fields of a request that shape prompts and answer. They are among the header's settings.
 SHAPING_REQUEST = {"report", "search_uncited", "clarified"}
+LAST = "last"  # names the newest run
 MAX_SLOT_CHARS = 100_000  # of the names of all slots in a journal's header
 
 
@@ -31,10 +33,22 @@ def new_run_name() -> str:
 
 
 def journal_path(settings: Settings, name: str) -> Path:
-    """The path of a journal, from that path or from the name of its run."""
+    """The path of a journal, from that path or from the name of its run; `last`: the newest."""
     if Path(name).name != name or name.endswith(".jsonl"):
         return Path(name)
-    return (settings.runs_dir or user_folder("data") / "runs") / f"{name}.jsonl"
+    folder = settings.runs_dir or user_folder("data") / "runs"
+    newest = newest_journals(folder)[:1] if name == LAST else []
+    return newest[0] if newest else folder / f"{name}.jsonl"
+
+
+def newest_journals(folder: Path) -> list[Path]:
+    """The journals of a folder, the one that was written to last first."""
+    dated: list[tuple[float, Path]] = []
+    with suppress(OSError):
+        for path in folder.glob("*.jsonl"):
+            with suppress(OSError):  # it was removed meanwhile
+                dated.append((path.stat().st_mtime, path))
+    return [path for _, path in sorted(dated, reverse=True)]
 
 
 class RunSpec(NamedTuple):

@@ -18,7 +18,7 @@ from agent.errors import JournalError, UsageError
 from agent.files import write_file
 from agent.outside.input_file import read_model
 from agent.outside.recording import read_header, read_newest_answer
-from agent.run.header import journal_path
+from agent.run.header import journal_path, newest_journals
 from agent.search.run_pages import forget_run
 from agent.settings import Settings, user_folder
 from agent.state import Frozen
@@ -59,6 +59,7 @@ class KeptRun(TitleAndTags):
     started_at: str
     request_id: str = ""
     status: str | None = None  # of its answer; null where it has none
+    usd: float | None = None  # its price; null where it is not known
 
     def has_words(self, words: str) -> bool:
         """Whether question, title and tags together hold each of these words, in any case."""
@@ -105,8 +106,10 @@ class Library:
 
     def find(self, name: str) -> Path | None:
         """The journal of a run; None if there is none."""
-        path = self.folder / f"{name}.jsonl"
-        return path if RUN_NAME.fullmatch(name) and path.is_file() else None
+        if not RUN_NAME.fullmatch(name):
+            return None
+        path = journal_path(self._settings, name)
+        return path if path.is_file() else None
 
     def require(self, name: str) -> Path:
         """The journal of a run. Raises UsageError."""
@@ -121,20 +124,14 @@ class Library:
         With `words`, those whose question, title and tags have each of them; the newest
         `MAX_SEARCHED` journals are looked at.
         """
-        kept = ((path, read_kept_run(path)) for path in self._newest_journals())
+        journals = newest_journals(self.folder)[:MAX_SEARCHED]
+        kept = ((path, read_kept_run(path)) for path in journals)
         matching = ((path, run) for path, run in kept if run and run.has_words(words))
         for path, run in islice(matching, limit):
             with suppress(JournalError):
-                status = get_path(read_newest_answer(path), "status")
-                yield run.model_copy(update={"status": status})
-
-    def _newest_journals(self) -> list[Path]:
-        dated: list[tuple[float, Path]] = []
-        with suppress(OSError):
-            for path in self.folder.glob("*.jsonl"):
-                with suppress(OSError):  # it was removed meanwhile
-                    dated.append((path.stat().st_mtime, path))
-        return [path for _, path in sorted(dated, reverse=True)[:MAX_SEARCHED]]
+                answer = read_newest_answer(path)
+                status, usd = get_path(answer, "status"), get_path(answer, "usage", "usd")
+                yield run.model_copy(update={"status": status, "usd": usd})
 
     def delete(self, name: str) -> bool:
         """Delete a run, its title and what an index has of it; returns whether there was one.

@@ -90,12 +90,22 @@ def read_names(path: Path) -> list[RowName]:
         texts = [row[at] for row in rows if len(row) > at]
     else:
         texts = list(lines)
-    names = distinct_rows(RowName(" ".join(text.split()), kind=kind) for text in texts)
+    names = _clean_names(texts, str(path), kind)
     if not names:
         raise UsageError(f"{path} holds no names.", "Write one on each line, under a heading.")
+    return names
+
+
+def split_names(text: str) -> list[RowName]:
+    """The rows of a list with commas. Raises UsageError."""
+    return _clean_names(text.split(","), "The list")
+
+
+def _clean_names(texts: Iterable[str], what: str, kind: str = "") -> list[RowName]:
+    names = distinct_rows(RowName(" ".join(text.split()), kind=kind) for text in texts)
     if len(names) > MAX_ROWS or any(len(row.name) > MAX_NAME for row in names):
         limits = f"at most {MAX_ROWS} rows, each of at most {MAX_NAME} characters"
-        raise UsageError(f"{path} is too large: {limits}.", "Divide it.")
+        raise UsageError(f"{what} is too large: {limits}.", "Divide it.")
     return names
 
 

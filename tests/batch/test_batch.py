@@ -243,6 +243,20 @@ def test_a_file_of_something_else_is_left_alone(tmp_path: Path) -> None:
             OutputFile(path)
 
 
+def test_without_a_file_the_answers_go_to_standard_output(tmp_path: Path) -> None:
+    topics = tmp_path / "topics.txt"
+    topics.write_text("Who won the 2022 FIFA World Cup?\nWho founded LEGO?\n")
+    given: Any = {"env": {**os.environ, "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}}
+    given |= {"cwd": tmp_path, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    process = start_command("-m", "agent.cli", "batch", topics, "--offline", **given)
+    out, _ = process.communicate(timeout=LONGEST)
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert process.returncode == 0 and sorted(row["id"] for row in rows) == [1, 2]
+    assert all(row["citations"] for row in rows) and {*tmp_path.glob("*.jsonl*")} == set()
+    process = start_command("-m", "agent.cli", "batch", topics, "--in-order", **given)
+    assert "--out" in process.communicate(timeout=LONGEST)[1] and process.returncode == 2
+
+
 def test_rows_go_into_the_order_of_the_topics(tmp_path: Path) -> None:
     rows = OutputFile(tmp_path / "out")
     for each in ("b", "z", "x", "y", "a"):

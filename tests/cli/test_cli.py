@@ -212,7 +212,11 @@ def test_hostile_topics(topic: bytes, world: Services, tmp_path: Path) -> None:
         (["--llm", "extractive", "--search", "altavista", "a"], b"", "altavista"),
         (["--format", "odt", "a"], b"", "markdown"),
         (["--offline", "--corpus", "/nowhere/at/all", "a"], b"", "does not exist"),
-        (["--offline", "--out", "/nowhere/at/all.json", "a"], b"", "cannot be written"),
+        (
+            ["--offline", "--out", "/nowhere/at/all.json", "a"],
+            b"",
+            "There is no folder /nowhere/at",
+        ),
     ],
 )
 def test_wrong_usage(arguments: list[str], stdin: bytes, said: str, tmp_path: Path) -> None:

@@ -180,7 +180,7 @@ def test_programs_get_json_on_a_terminal_too(tmp_path: Path) -> None:
     module = "import runpy; runpy.run_module('agent.cli', run_name='__main__', alter_sys=True)"
     said = in_terminal("--offline", "--compact", TOPIC, home=tmp_path, code=module)
     assert said.status == 0 and json.loads(said.out)["status"] == "complete"
-    assert "Reading pages · " in said.err and "Search: corpus.\r\n" in said.err
+    assert said.err == ""  # no line of progress may stand in JSON that a terminal shows
 
 
 @pytest.mark.parametrize(("more", "width"), [({"NO_COLOR": "1"}, 40), ({"TERM": "dumb"}, 80)])
@@ -330,6 +330,46 @@ def test_a_run_is_replayed_by_its_name(tmp_path: Path) -> None:
     assert json.loads(by_path.out)["answer"] == first["answer"]
     unknown = in_pipe("--replay", "tuesday", home=tmp_path)
     assert unknown.status == 1 and "tuesday" in json.loads(unknown.out)["error"]["message"]
+
+
+def test_runs_alone_lists_and_last_is_the_newest(tmp_path: Path) -> None:
+    for name in ("monday", "tuesday"):
+        in_pipe(TOPIC, "--offline", "--resume", name, home=tmp_path)
+    rows = json.loads(in_pipe("runs", home=tmp_path).out)
+    assert [(row["id"], row["status"], row["usd"]) for row in rows] == [
+        ("tuesday", "complete", 0.0),
+        ("monday", "complete", 0.0),
+    ]
+    table = in_terminal("runs", home=tmp_path).out
+    assert re.search(r"^tuesday .*complete .*\$0\.00", table, re.M)
+    shown = json.loads(in_pipe("runs", "show", "last", home=tmp_path).out)
+    assert shown["run"]["id"] == "tuesday"
+    for option in ("--follow", "--replay", "--resume"):
+        question = ["and who scored?"] if option == "--follow" else []
+        offline = [] if option == "--replay" else ["--offline"]
+        said = in_pipe(option, "last", *question, *offline, home=tmp_path)
+        assert said.status == 0 and json.loads(said.out)["citations"], said
+    (tmp_path / "none").mkdir()
+    assert in_pipe("--replay", "last", home=tmp_path / "none").status == 1
+
+
+def test_an_audit_is_a_sentence_on_a_terminal(tmp_path: Path) -> None:
+    answer = json.loads(in_pipe(TOPIC, "--offline", home=tmp_path).out)
+    (tmp_path / "a.json").write_text(json.dumps(answer))
+    said = in_terminal("audit", "a.json", home=tmp_path)
+    assert said.status == 0 and said.out.startswith("Everything holds: ")
+    answer["citations"][0]["quote"] += "!"
+    (tmp_path / "a.json").write_text(json.dumps(answer))
+    said = in_terminal("audit", "a.json", home=tmp_path)
+    assert said.status == 1 and "citations[0].quote: " in said.out and "{" not in said.out
+
+
+def test_a_watch_without_a_change_says_so_on_a_terminal(tmp_path: Path) -> None:
+    watch = ("watch", TOPIC, "--offline", "--once", "--slots", "winner")
+    assert "Unchanged" not in in_terminal(*watch, home=tmp_path).err
+    said = in_terminal(*watch, home=tmp_path)
+    assert said.status == 0 and said.out == "" and said.err.startswith("Unchanged since 20")
+    assert in_pipe(*watch, home=tmp_path).err == ""
 
 
 def test_money_has_the_digits_that_mean_something() -> None:

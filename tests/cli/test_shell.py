@@ -10,8 +10,9 @@ from typing import Any
 
 import click
 import pytest
+from click.testing import CliRunner
 
-from agent.cli.commands import SUMMARIES
+from agent.cli.commands import ASK, SUMMARIES
 from agent.cli.group import load_command
 from agent.cli.shell import split_commas
 
@@ -24,6 +25,16 @@ def test_help_shows_examples_and_fits_a_terminal(name: str) -> None:
     lines = told.get_help(click.Context(told, terminal_width=80)).splitlines()
     assert "Examples:" in " ".join(lines) and any("research-agent" in line for line in lines)
     assert [line for line in lines if len(line) > 80] == []
+
+
+def test_the_help_of_a_question_is_short_and_the_rest_is_one_option_away() -> None:
+    told = load_command(ASK)
+    short = told.get_help(click.Context(told, terminal_width=80)).splitlines()
+    assert len(short) <= 45 and "--help-all" in "".join(short)
+    done = CliRunner().invoke(told, ["--help-all"])
+    assert {f"--{name.replace('_', '-')}" for name in ("max_rounds", "trust_env")} < set(
+        done.output.split()
+    )
 
 
 @click.command()

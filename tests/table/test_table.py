@@ -87,6 +87,10 @@ def test_names_of_a_file_are_rows_once_and_an_empty_cell_says_why(
     assert second == ["Atlantis", "", "", "", ""]
     status, table, _ = run(capsys, *asked[:-1], "--corpus", str(corpus))
     assert status == 0 and table["rows"][1]["cells"]["capital"]["reason"]
+    asked[0] = "Arnvik, arnvik,  Atlantis ,"
+    status, listed, _ = run(capsys, *asked[:-1], "--corpus", str(corpus))
+    assert status == 0 and [row["name"] for row in listed["rows"]] == ["Arnvik", "Atlantis"]
+    assert listed["rows"][0]["cells"]["capital"]["value"] == "Holm"
 
 
 def think(asked: ModelRequest) -> dict[str, Any]:

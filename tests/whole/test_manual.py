@@ -18,7 +18,7 @@ import yaml
 from agent import __version__, settings
 from agent.answer import answer_schema
 from agent.answer.event_format import FrameType
-from agent.cli.commands import SUMMARIES
+from agent.cli.commands import ASK, SUMMARIES
 from agent.server.request import REQUEST_FIELDS
 from tests.support.browser import find_chromium
 from tests.support.processes import run_command
@@ -99,8 +99,8 @@ def test_the_site_is_made_of_the_pages_and_what_they_link_to(tmp_path: Path) -> 
 
 @cache
 def help_of(name: str) -> str:
-    words = [name] if name else []
-    return str(run_command("-m", "agent.cli", *words, "--help", cwd=ROOT, text=True).stdout)
+    words = ["--help-all"] if name in ("", ASK) else [name, "--help"]
+    return str(run_command("-m", "agent.cli", *words, cwd=ROOT, text=True).stdout)
 
 
 def read_command(found: re.Match[str]) -> tuple[str, str]:

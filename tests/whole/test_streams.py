@@ -169,11 +169,7 @@ def test_a_reader_that_goes_away_after_a_byte(unbuffered: str, folder: Path) -> 
     assert os.read(read, 1) == b"{"
     os.close(read)
     _, err = process.communicate(timeout=60)
-    assert process.returncode == 1
-    assert Ended([], 1, b"", err).lines()[0].endswith("Broken pipe. " + REMEDY)
-
-
-REMEDY = "Make room, or name another place; then give the command again."
+    assert process.returncode == 1 and err == b""  # whoever closed the pipe knows
 
 
 def test_a_reader_that_is_slow_and_a_stream_that_never_waits_get_every_byte(folder: Path) -> None:
@@ -342,7 +338,7 @@ def test_a_file_keeps_its_mode_and_a_link_and_a_pipe_stay_such(tmp_path: Path) -
     os.close(reader)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "link", "pipe"]
     for path in (tmp_path, tmp_path / "none" / "file"):
-        with pytest.raises(UsageError, match="cannot be written"):
+        with pytest.raises(UsageError, match="cannot be written|There is no folder"):
             require_writable(path)
         with pytest.raises(OutputFailed, match="could not be written"):
             write_file(path, "x")

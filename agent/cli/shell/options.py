@@ -53,26 +53,28 @@ _UNLESS_GIVEN: dict[str, Any] = {"is_flag": True, "default": None}  # the settin
 _OPTIONS: dict[str, dict[str, Any]] = {
     "strategy": {
         "type": StrategyName(["slots", "report", "loop"]),
-        "help": "How to research.  [default: slots]",
+        "metavar": "NAME",
+        "help": "slots, report or loop.  [default: slots]",
     },
     "depth": {
         "type": click.Choice(["quick", "normal", "deep"]),
-        "help": "Rounds, steps, pages, words and caps at once.  [default: normal]",
+        "metavar": "DEPTH",
+        "help": "quick, normal or deep: how much to read and write.",
     },
-    "slots": {**_LIST, "help": "Facts to find, with commas: winner,score."},
+    "slots": {**_LIST, "metavar": "LIST", "help": "Facts to find: winner,score."},
     "llm": {
         **_LIST,
-        "help": "Models in order: gemini, anthropic, openai:MODEL, extractive; for a kind of task: "
-        "plan=, read=, write=, judge=MODEL.",
+        "metavar": "LIST",
+        "help": "Models in order: gemini, anthropic, openai:MODEL ...",
     },
-    "search": {**_LIST, "help": "Search providers in order."},
+    "search": {**_LIST, "metavar": "LIST", "help": "Search providers in order: exa,tavily."},
     "mcp": {
         **_MANY,
         "metavar": "URL|COMMAND",
         "help": "An MCP server to search and read beside the web; again for more.",
     },
-    "corpus": {"type": PATH, "help": "Search this folder or .jsonl."},
-    "offline": {**_UNLESS_GIVEN, "help": "No key, no model, no network: quote the corpus."},
+    "corpus": {"type": PATH, "help": "Search this folder, or .jsonl file."},
+    "offline": {**_UNLESS_GIVEN, "help": "No key, no model, no network: quote documents."},
     "verify": {
         "type": click.Choice(["model", "rules"]),
         "help": "Who judges what rules cannot prove: a model, or nobody.  [default: model]",

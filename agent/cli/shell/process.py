@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import click
 
 from agent.cli.shell.streams import open_streams, print_json, tell
-from agent.errors import AgentError, OutputFailed, Stopped, UsageError, format_error
+from agent.errors import AgentError, OutputFailed, PipeClosed, Stopped, UsageError, format_error
 from agent.files import output_failure
 
 INTERRUPTED = 130  # exit status
@@ -137,7 +137,8 @@ def run_command(
 
 
 def _report_output_failure(error: OutputFailed) -> int:
-    click.echo(f"Error: {format_error(error.message, error.remedy)}", err=True)
+    if not isinstance(error, PipeClosed):
+        click.echo(f"Error: {format_error(error.message, error.remedy)}", err=True)
     return exit_status_of(error.kind)
 
 

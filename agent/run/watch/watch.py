@@ -61,6 +61,7 @@ class Watch:
         self.question = clean_topic(question)
         self.problems: list[AgentError] = []  # of the last check: notifiers that failed
         self.note = ""  # why the last check told nothing, where that is worth a word
+        self.unchanged_since = ""  # ISO 8601, where the last check saw that nothing has changed
         self._settings = settings
         self._every = every
         self._notifiers = notifiers
@@ -81,7 +82,7 @@ class Watch:
         What an earlier process left untold is told first. Raises AgentError where nothing could be
         asked; nothing that was known is lost then.
         """
-        self.problems, self.note = [], ""
+        self.problems, self.note, self.unchanged_since = [], "", ""
         with self._files.hold(self._id) as is_ours:
             if not is_ours:
                 self.note = "Another process is asking this now; it tells what changes."
@@ -148,6 +149,7 @@ class Watch:
             # a value that comes back is a change too: what pages said before this one is forgotten
             "runs": (*journals, *(() if changes and journals else state.runs))[:MAX_RUNS],
         }
+        self.unchanged_since = "" if notices else state.changed_at
         if notices:
             now |= {"changed_at": utc_now(), "statements": statements or state.statements}
         return state.model_copy(update=now)

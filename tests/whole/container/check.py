@@ -118,12 +118,12 @@ class Image:
         return _expect_argentina(answer)
 
     def its_code_cannot_be_written(self) -> str:
-        find = ["--entrypoint", "find", IMAGE, "/app", "/venv", "-writable", "-not", "-type", "l"]
+        find = ["--entrypoint", "find", IMAGE, "/venv", "-writable", "-not", "-type", "l"]
         assert self._docker("run", "--rm", *find) == ""
         return ""
 
     def its_bytecode_is_compiled(self) -> str:
-        missing = "for f in $(find /app /venv -name '*.py'); do d=${f%/*}; n=${f##*/}; " + (
+        missing = "for f in $(find /venv -name '*.py'); do d=${f%/*}; n=${f##*/}; " + (
             'ls $d/__pycache__/${n%.py}.*.pyc >/dev/null 2>&1 || echo "$f"; done'
         )
         found = self._docker("run", "--rm", "--entrypoint", "sh", IMAGE, "-c", missing)
@@ -207,7 +207,7 @@ class Image:
     @contextmanager
     def _serving(self, speed: str) -> Iterator[Serving]:
         """Services in a container of their own, which has no way out but its loopback."""
-        code = ["-v", f"{self._checkout}:/checkout:ro", "-e", "PYTHONPATH=/app:/checkout"]
+        code = ["-v", f"{self._checkout}:/checkout:ro", "-e", "PYTHONPATH=/checkout"]
         serve = ["--entrypoint", "python", IMAGE, "-m", "tests.whole.container.serve", speed]
         run = ["run", "-d", "--network", "none", *code, *serve]
         container = self._docker(*run).strip()
