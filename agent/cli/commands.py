@@ -6,6 +6,7 @@ ASK = "ask"  # researches what follows, whatever its first word
 SUMMARIES = {
     "doctor": "Test the set-up, and say what to do first.",
     "chat": "Ask question after question.",
+    "search": "Search alone: titles, addresses, snippets.",
     "check": "Check a report against the pages that it cites.",
     "read": "Show the text of a file or page as it is read.",
     "audit": "Verify an answer against its stored pages.",

@@ -9,11 +9,8 @@ from pydantic import Field
 
 from agent.answer.addresses import SCHEME, CorpusAddresses
 from agent.errors import AgentError, OutsideError
-from agent.outside.query_guard import QueryGuard
-from agent.outside.rate_limits import RateLimiter
-from agent.run.calls import cache_sources, secrets_of
-from agent.run.resources import open_rate_limits
-from agent.run.sources import Sources, find_corpus, open_page_reader, open_sources, uses_web
+from agent.run.search_once import open_limited_sources, search_once
+from agent.run.sources import Sources, find_corpus, open_page_reader, uses_web
 from agent.search.mcp.source import load_place
 from agent.server.request import Configure
 from agent.settings import Settings
@@ -49,15 +46,7 @@ class PageTools:
     def search(self, call: SearchCall) -> Json:
         """The results, best first, and which providers were tried. Raises AgentError."""
         with self._open() as (settings, sources):
-            QueryGuard(secrets_of(settings), "").check(call.query)
-            found = sources.search(call.query)
-        shorten = _addresses(settings).shorten_url
-        docs = [
-            {"title": hit.title, "url": shorten(hit.url), "snippet": hit.snippet}
-            | {"provider": found.provider}
-            for hit in found.hits
-        ]
-        return {"docs": docs, "attempts": [one.model_dump(mode="json") for one in found.attempts]}
+            return search_once(call.query, settings, sources)
 
     def read(self, call: ReadCall) -> Json:
         """The text of a page from an offset on; `next_offset` is null at its end.
@@ -86,15 +75,12 @@ class PageTools:
     def _open(self) -> Iterator[tuple[Settings, Sources]]:
         """The settings as they are now, and their sources."""
         settings = self._configure({}).model_copy(update={"allow_private_network": False})
-        sources = cache_sources(settings, open_sources(settings))
-        sources.limit(RateLimiter(open_rate_limits(settings)).acquire)
-        try:
-            yield settings, sources
-        except OutsideError as error:  # which may name a file of this machine
-            text = _addresses(settings).shorten_text(error.message)
-            raise AgentError(text, error.remedy) from None
-        finally:
-            sources.close()
+        with open_limited_sources(settings) as sources:
+            try:
+                yield settings, sources
+            except OutsideError as error:  # which may name a file of this machine
+                text = _addresses(settings).shorten_text(error.message)
+                raise AgentError(text, error.remedy) from None
 
 
 def _load_from_server(settings: Settings, url: str) -> Page:

@@ -253,4 +253,4 @@ def _list_remedies(attempts: Sequence[Attempt]) -> Iterator[str]:
     """What to do about each failure; of the providers that are not set up, one is enough."""
     yield from (attempt.remedy for attempt in attempts if attempt.outcome != "no_key")
     unset = [attempt.remedy for attempt in attempts if attempt.outcome == "no_key"]
-    yield unset[0] if len(unset) == 1 else "Set up one of those that are not." if unset else ""
+    yield unset[0] if len(unset) == 1 else "Set one of these keys." if unset else ""

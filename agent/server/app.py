@@ -44,7 +44,7 @@ def create_app(backend: Backend) -> FastAPI:
     app = FastAPI(
         title="LLM Research Agent",
         version=__version__,
-        openapi_url="/api/openapi.json",
+        openapi_url="/openapi.json",
         docs_url=None,  # they would load scripts of other sites
         redoc_url=None,
         responses={

@@ -382,7 +382,7 @@ def test_a_token_is_asked_for_wherever_it_is_set(tmp_path: Path) -> None:
             make_policy(token, "127.0.0.1", ())
     environment = {"RUNS_DIR": str(tmp_path), "RESEARCH_AGENT_API_TOKEN": "s3cret"}
     with Web(configure_from(environment, offline=True)) as web:
-        for path in ("/api/runs", "/metrics", "/api/openapi.json", "/api/runs/x"):
+        for path in ("/api/runs", "/metrics", "/openapi.json", "/api/runs/x"):
             for given in ({}, {"Authorization": "Bearer s3cre"}, {"Authorization": "Basic s3cret"}):
                 refused = web.client.get(path, headers=given)
                 assert refused.status_code == 401, path

@@ -283,7 +283,7 @@ def test_figures_of_strategies_are_those_that_were_measured() -> None:
 def test_the_api_is_told_as_it_is() -> None:
     text = PAGES["docs/servers.md"]
     with Web(configure_from({}, offline=True)) as web:
-        described = web.client.get("/api/openapi.json").json()["paths"]
+        described = web.client.get("/openapi.json").json()["paths"]
     paths = {path.replace("{name}", "ID"): row for path, row in described.items()}
     for method, path in re.findall(r"`(GET|POST|DELETE) (/api/[\w/]+)", text):
         assert method.lower() in paths[path], f"{method} {path}"

@@ -1,0 +1,43 @@
+"""One query to the search services, as a run asks it, without a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from agent.answer.addresses import CorpusAddresses
+from agent.outside.query_guard import QueryGuard
+from agent.outside.rate_limits import RateLimiter
+from agent.run.calls import cache_sources, secrets_of
+from agent.run.resources import open_rate_limits
+from agent.run.sources import Sources, find_corpus, open_sources
+from agent.settings import Settings
+from agent.state.json_data import Json
+
+
+@contextmanager
+def open_limited_sources(settings: Settings) -> Iterator[Sources]:
+    """The sources of the settings with the cache and the rate limits of runs. Raises UsageError."""
+    sources = cache_sources(settings, open_sources(settings))
+    sources.limit(RateLimiter(open_rate_limits(settings)).acquire)
+    try:
+        yield sources
+    finally:
+        sources.close()
+
+
+def search_once(query: str, settings: Settings, sources: Sources) -> Json:
+    """`{"docs": [{"title", "url", "snippet", "provider", "date"?}], "attempts"}`, best first.
+
+    Raises SearchFailed where no provider answered, UsageError for a query that holds a secret.
+    """
+    QueryGuard(secrets_of(settings), "").check(query)
+    found = sources.search(query)
+    shorten = CorpusAddresses(str(find_corpus(settings) or "")).shorten_url
+    docs = [
+        {"title": hit.title, "url": shorten(hit.url), "snippet": hit.snippet}
+        | {"provider": found.provider}
+        | ({"date": hit.date} if hit.date else {})
+        for hit in found.hits
+    ]
+    return {"docs": docs, "attempts": [one.model_dump(mode="json") for one in found.attempts]}
