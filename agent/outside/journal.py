@@ -53,6 +53,7 @@ class Journal:
         self.recalled_outside_count = 0  # and how many of these an earlier part made outside
         self.in_flight: dict[str, Future[Any]] = {}  # calls by key, ended ones too
         self.start_times: dict[str, float] = {}  # by key, in `elapsed_seconds`
+        self.subjects: dict[str, str] = {}  # by key: the call in words
         self.lock = threading.Lock()
         self._held_calls: Mapping[str, Json] = calls or {}
         self._zero = time.monotonic() - elapsed
@@ -123,6 +124,14 @@ class Journal:
         journal.is_replay = True
         journal.halt_reason = recording.halt
         return journal
+
+    def waited_for(self) -> list[tuple[str, float]]:
+        """The calls that are under way: each in words, and for how many seconds. Thread-safe."""
+        with self.lock:
+            flights = dict(self.in_flight)
+        now = self.elapsed_seconds()
+        keys = [key for key, future in flights.items() if not future.done()]
+        return [(self.subjects[k], now - self.start_times[k]) for k in keys if k in self.subjects]
 
     def _take_file(self, path: Path, file: TextIOWrapper, release: Release) -> None:
         """Write to a file that is open and locked from now on."""

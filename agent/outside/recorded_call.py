@@ -103,6 +103,7 @@ class RecordedCall(ABC, Generic[Req, Res]):
             flight.future.set_exception(refusal)
             return
         self._journal.start_times[flight.key] = self._journal.elapsed_seconds()
+        self._journal.subjects[flight.key] = self._describe(flight)
         spawn(lambda: self._make(flight))
 
     def _find_refusal(self, flight: Flight) -> AgentError | None:

@@ -11,6 +11,7 @@ from agent.llm import Generation, Model
 from agent.outside import Task
 from agent.run.costs import PROMPT_FRAME_TOKENS, REPLY_TOKENS, estimate_task_tokens
 from agent.run.follow import describe_followed
+from agent.run.latency import model_seconds
 from agent.run.models import make_models, order_models
 from agent.run.request import requested_slots, resolve_strategy
 from agent.search.providers import find_paid_terms
@@ -52,7 +53,7 @@ class Estimate(Frozen):
     """What one run takes: the minimum if the first round finds everything, else up to the maximum.
 
     `usd` is null if a price is not known; its maximum has the searches that cost money. Caps are
-    respected, retries not counted.
+    respected, retries not counted. `seconds` learns from earlier runs with the same model.
     """
 
     topic: str
@@ -281,7 +282,9 @@ def estimate(topic: str, settings: Settings, request: RunRequest | None = None) 
         calls=_capped_range([load.calls for load in loads], settings.max_calls),
         tokens=_capped_range([g.input_tokens + g.output_tokens for g in made], settings.max_tokens),
         usd=_estimate_usd(loads, made, settings, first_models),
-        seconds=_capped_range(_estimate_seconds(loads), settings.max_seconds),
+        seconds=_capped_range(
+            _estimate_seconds(loads, model_seconds(settings, models[0].name)), settings.max_seconds
+        ),
     )
 
 
@@ -344,18 +347,21 @@ def _sum_generations(workload: Workload, first: int, prompt: int, reply: int) ->
     return Generation(text="", input_tokens=prompts, output_tokens=workload.asks * reply)
 
 
-def _estimate_seconds(loads: Workloads) -> tuple[float, float, float]:
-    """Of a quick service, of one between, and of a slow one."""
+def _estimate_seconds(
+    loads: Workloads, measured: tuple[float, float, float] | None
+) -> tuple[float, float, float]:
+    """Of a quick service, of one between, and of a slow one; `measured`: of the model's replies."""
     if not loads.most.asks:
         return 0.1, 1.0, 2.0  # offline: a corpus, without services
     (quick_model, slow_model), *gathering = LATENCY.values()
+    quick, usual, slow = measured or (quick_model, sqrt(quick_model * slow_model), slow_model)
     quick_round, slow_round = (sum(seconds) for seconds in zip(*gathering, strict=True))
 
     def take(load: Workload, model: float, gather: float) -> float:
         return (load.chain or load.asks) * model + load.rounds * gather
 
     return (
-        take(loads.least, quick_model, quick_round),
-        take(loads.likely, sqrt(quick_model * slow_model), sqrt(quick_round * slow_round)),
-        take(loads.most, slow_model, slow_round),
+        take(loads.least, quick, quick_round),
+        take(loads.likely, usual, sqrt(quick_round * slow_round)),
+        take(loads.most, slow, slow_round),
     )

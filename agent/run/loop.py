@@ -229,6 +229,12 @@ class Run:
 
         return build_slot_answers(self.research)
 
+    def waited_for(self) -> str:
+        """The call that is under way for longest, in words with its time. Any thread may call."""
+        from agent.run.progress import describe_wait
+
+        return describe_wait(self._journal.waited_for(), len(self.research.sources))
+
     def _seconds(self) -> float:
         return time.monotonic() - self._start_time
 

@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Literal
 
 from pydantic import Field
 
 from agent.answer.addresses import CorpusAddresses
-from agent.evidence import is_heading, is_row, rank_texts, split_sentences
 from agent.evidence.credibility import host_kind
+from agent.run.passages import Passage, find_passages
 from agent.state import (
     Blocked,
     Failed,
     Frozen,
     Hit,
     PageRead,
-    Reflected,
     Research,
     Searched,
 )
 from agent.state.urls import canonical_url
 
-MAX_QUERIES, MAX_PAGES, MAX_FOUND = 60, 200, 6
-MAX_CONTEXT = 300  # characters on either side of a quote
-RANKED_CHARACTERS = 20_000  # of a page, of which the best sentence is shown while a run goes on
+MAX_QUERIES, MAX_PAGES = 60, 200
 
 PageState = Literal["waiting", "read", "snippet", "passed_over", "unreadable"]
 
@@ -49,16 +45,10 @@ class PageActivity(Frozen):
     note: str = ""
 
 
-class Passage(Frozen):
-    """A sentence of a page that was read, letter by letter."""
-
-    text: str
-    url: str
-    title: str
-
-
 class Activity(Frozen):
     """What a run did so far. `facts`: how many sources state a value of each slot.
+
+    `waits`: the call that is under way for longest, in words with its time.
 
     `found` is empty once there is an answer with citations.
     """
@@ -67,6 +57,7 @@ class Activity(Frozen):
     pages: tuple[PageActivity, ...] = ()
     found: tuple[Passage, ...] = ()
     facts: dict[str, int] = Field(default_factory=dict)
+    waits: str = ""
 
 
 def describe_activity(research: Research, corpus: str, *, is_answered: bool = False) -> Activity:
@@ -78,7 +69,7 @@ def describe_activity(research: Research, corpus: str, *, is_answered: bool = Fa
     return Activity(
         queries=tuple(_describe_queries(research, addresses)),
         pages=tuple(_describe_pages(research, addresses)),
-        found=() if is_answered else tuple(_find_passages(research, addresses)),
+        found=() if is_answered else tuple(find_passages(research, addresses)),
         facts=_count_witnesses(research),
     )
 
@@ -141,32 +132,3 @@ def _find_ends(
 def _count_witnesses(research: Research) -> dict[str, int]:
     findings = research.findings.values()
     return {one.slot: len({quote.source for quote in one.quotes}) for one in findings}
-
-
-# --- what was found so far -----------------------------------------------------------------------
-
-
-def _find_passages(research: Research, addresses: CorpusAddresses) -> Iterator[Passage]:
-    """The quotes of the facts so far; of other pages the sentence that fits the topic best."""
-    sources, seen = research.sources, set[str]()
-    said = [one.quote for event in research.events_of(Reflected) for one in event.said]
-    quoted = {quote.source: quote.text for quote in reversed(said)}
-    for source in sources:
-        if len(seen) == MAX_FOUND:
-            return
-        beginning = source.page.text[:RANKED_CHARACTERS]
-        text = quoted.get(source.n) or _best_sentence(beginning, research.topic)
-        if text and text not in seen:
-            seen.add(text)
-            page = source.page
-            yield Passage(text=text, url=addresses.shorten_url(page.url), title=page.title)
-
-
-@lru_cache(maxsize=128)  # a page that follows the run asks every second
-def _best_sentence(text: str, topic: str) -> str:
-    """The sentence of a page that fits a topic best; "" where none fits."""
-    sentences = [text[start:end].strip() for start, end in split_sentences(text)]
-    told = [one for one in sentences if not (is_heading(one) or is_row(one))]
-    scores = rank_texts(told, topic) if told else []
-    best = max(scores, default=0.0)
-    return told[scores.index(best)][:MAX_CONTEXT] if best > 0 else ""

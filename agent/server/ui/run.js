@@ -27,6 +27,7 @@ export const withSummary = (run, summary) => ({
 export function stepText(run) {
   if (run.cancelling) return "Cancelling: what was read is kept";
   if (run.queued) return "Waiting for room";
+  if (run.activity.waits) return run.activity.waits;
   const read = run.activity.pages.filter(({ state }) => state === "read").length;
   return run.step === "Reading pages" && read ? `Reading pages: ${read} so far` : run.step;
 }
