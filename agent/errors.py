@@ -66,7 +66,7 @@ class UsageError(AgentError):
     kind = "usage"
 
 
-class NotConfigured(AgentError):
+class NotConfigured(AgentError, ValueError):
     """A key or a setting that the run needs is absent."""
 
     kind = "not_configured"

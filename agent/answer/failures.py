@@ -17,7 +17,15 @@ def list_failures(research: Research) -> list[str]:
         for one in others
     )
     halts = (event.reason for event in research.events_of(Halted))
-    return list(dict.fromkeys((*_describe_model_failures(research), *failed, *halts)))
+    cut = (
+        f"{one.provider}: {one.remedy}"
+        for event in research.events_of(Asked)
+        for one in event.attempts
+        if one.remedy and one.what == "llm"
+    )
+    return list(
+        dict.fromkeys((*_describe_model_failures(research), *list(cut)[:1], *failed, *halts))
+    )
 
 
 def describe_fallbacks(research: Research) -> Iterator[str]:

@@ -58,8 +58,7 @@ def _format_table(checks: Sequence[Check], missing: Sequence[str]) -> str:
         lines.append(f"{check.status:4}  {check.name:{width}}  {check.detail}")
         if check.remedy:
             lines.append(f"{'':4}  {'':{width}}  -> {check.remedy}")
-    works_offline = any(check.name == "corpus" and check.status == "ok" for check in checks)
     verdict = f"Not ready, for want of: {', '.join(missing)}." if missing else "Ready."
-    if missing and works_offline:
+    if missing:
         verdict += " With --offline it works all the same."
     return "\n".join([*lines, verdict, ""])

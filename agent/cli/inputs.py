@@ -24,7 +24,10 @@ def read_topic(options: dict[str, Any]) -> str:
     if topics[0] != "-":
         return str(topics[0])
     try:
-        return str(require_stdin().read(1_000_000).decode("utf-8", "replace"))
+        return str(require_stdin().read(1_000_000).decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        fault = "Standard input is not UTF-8."
+        raise UsageError(fault, "Convert it: iconv -f UTF-16 -t UTF-8.") from None
     except OSError as error:
         fault = f"Standard input cannot be read: {error.strerror}."
         raise UsageError(fault, "Give --topic '...', or the question as the argument.") from None

@@ -29,10 +29,10 @@ from agent.llm.model import (
     MAX_TOKENS,
     MODEL_EXISTS,
     Generation,
+    HttpModel,
     describe_problem,
     describe_window,
     find_reply_limit,
-    generation_cost_usd,
 )
 from agent.llm.schemas import sent_schema, strict_schema
 from agent.outside import Task
@@ -52,7 +52,7 @@ FORM_WORDS = ("output_config", "output_format", "schema", "structured", "grammar
 CUT_OFF = {"max_tokens", "model_context_window_exceeded"}
 
 
-class Anthropic:
+class Anthropic(HttpModel):
     """One model of Anthropic, or of a gateway that speaks its protocol."""
 
     provider = "anthropic"
@@ -80,16 +80,6 @@ class Anthropic:
         )
         self._send = partial(endpoint.call, headers=headers)
 
-    def generate(self, task: Task[Any], correction: str) -> Generation:
-        """Answer a task. Raises ModelFailed with the outcome of this one try."""
-        while True:
-            form = self.forms.current  # other threads may change it meanwhile
-            try:
-                return self._generate(task, correction, form)
-            except ModelFailed as error:
-                if error.outcome != "rejected" or not self._drop_option(task, form, error.message):
-                    raise
-
     def _generate(self, task: Task[Any], correction: str, form: str) -> Generation:
         if task.tools:
             body = self._tools_body(task, correction)
@@ -98,9 +88,10 @@ class Anthropic:
         generation = _to_generation(self._send("/v1/messages", body=body), join_text)
         return generation.model_copy(update={"form": form})
 
-    def _drop_option(self, task: Task[Any], form: str, message: str) -> bool:
-        """Leave out what a refusal names; False where it names nothing that can be left out."""
-        said = message.lower()
+    def _drop_option(self, task: Task[Any], form: str, refusal: ModelFailed) -> bool:
+        said = refusal.message.lower()
+        if refusal.outcome != "rejected":
+            return False
         if limit := find_reply_limit(said, self._reply_limit(task)):
             self._most_reply = limit
         elif task.thinking and self._takes_effort and ("effort" in said or "disabled" in said):
@@ -163,17 +154,6 @@ class Anthropic:
         """
         model = self._send(f"/v1/models/{self.name}")
         return MODEL_EXISTS + describe_window(model.get("max_input_tokens"))
-
-    def cost_usd(self, generation: Generation) -> float | None:
-        """US dollars; None where the price or the tokens are not known."""
-        return generation_cost_usd(self._price, generation)
-
-    def warm(self) -> None:
-        """Import what the first call needs."""
-        import requests  # noqa: F401
-
-    def close(self) -> None:
-        """Do nothing: no connection is held between calls."""
 
 
 def _to_generation(body: dict[str, Any], extract: Callable[[Any], str]) -> Generation:

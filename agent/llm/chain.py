@@ -6,7 +6,6 @@ This is the one place that decides what happens when a model fails.
 from __future__ import annotations
 
 import math
-import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic
@@ -29,6 +28,7 @@ MAX_RETRY_WAIT = 60.0  # seconds; a service that asks for a longer wait is not r
 STREAM_TIMEOUT = 900.0  # seconds for a whole reply that keeps coming
 THINKING_ROOM = 8  # times the tokens of a reply, where a model thinks before it
 MAX_KEPT_REPLY = 4000  # characters of a reply that could not be parsed, kept in the journal
+FITTING_SHARE = 0.6  # of a prompt that is too long
 MAX_CUTS = 2  # how often a prompt is shortened until it fits
 MAX_ASKED = 2  # how often a task is asked in one form
 
@@ -139,17 +139,20 @@ class ModelChain:
                 break
             generation = self._generate_fitting(model, attempts)
             if generation.is_blocked:
-                raise attempts.fail(model, _blocked_error(model, generation.problem))
+                refused = f"{model.name} refused to reply ({generation.problem})"
+                remedy = "Rephrase the question, or try another model with --llm."
+                raise attempts.fail(model, ModelFailed(refused, remedy, outcome="blocked"))
             if generation.is_cut_off:
                 self._thinking.add(model_label(model))  # it may have thought: it gets more room
             try:
+                if generation.unread and model_label(model) not in self._window:
+                    self._window[model_label(model)] = 3 * generation.input_tokens
+                    raise ValueError("the prompt was cut")
                 answer, mended = parse_reply(generation, attempts.task)
             except ValueError as error:
                 attempts.correction = str(error)
                 asked.append(generation.form or forms.current)
                 attempts.record(model, "invalid", str(error), generation.unread, generation.text)
-                if generation.unread:
-                    self._window[model_label(model)] = 3 * generation.input_tokens
                 forms.leave(generation.form)
             else:
                 attempts.record(model, "ok", remedy=generation.unread)
@@ -178,7 +181,7 @@ class ModelChain:
         except ModelFailed as error:
             if error.outcome != "too_long" or not cuts:
                 raise
-            self._window[model_label(model)] = int(length * _fitting_share(error.message))
+            self._window[model_label(model)] = int(length * FITTING_SHARE)
             if _fit_window(attempts.task, self._window[model_label(model)]) == attempts.task:
                 raise  # nothing can be left out
         return self._generate_fitting(model, attempts, cuts - 1)
@@ -228,14 +231,6 @@ def model_label(model: Model) -> str:
     return model.provider if is_same else f"{model.provider}:{model.name}"
 
 
-def _blocked_error(model: Model, reason: str) -> ModelFailed:
-    return ModelFailed(
-        f"{model.name} refused to reply ({reason})",
-        "Rephrase the question, or try another model with --llm.",
-        outcome="blocked",
-    )
-
-
 def _prompt_length(task: Task[Any]) -> int:
     """Characters of a prompt, with all that goes with it."""
     results = sum(exchange.size for exchange in task.exchanges)
@@ -246,19 +241,6 @@ def _fit_window(task: Task[AnswerT], window: int | None) -> Task[AnswerT]:
     """A task whose prompt has at most so many characters, if enough can be left out."""
     excess = 0 if window is None else _prompt_length(task) - window
     return task.shorten(excess) if excess > 0 else task
-
-
-def _fitting_share(message: str) -> float:
-    """The share of a prompt that fits, by what a service says of its window; else three fifths.
-
-    Services tell what was asked for and the window, in tokens: the two largest numbers. Smaller
-    ones are the parts of what was asked for. A tenth is left for what tokens differ in length.
-    """
-    told = {int(number.replace(",", "")) for number in re.findall(r"\d[\d,]{2,9}", message)}
-    if len(told) < 2:
-        return 0.6
-    asked, window = sorted(told, reverse=True)[:2]
-    return 0.9 * window / asked
 
 
 class _TaskAttempts(Generic[AnswerT]):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from agent.errors import ModelFailed
+from agent.llm.forms import FormLadder
 from agent.llm.gemini_turns import (
     build_contents,
     extract_text,
@@ -16,9 +17,9 @@ from agent.llm.gemini_turns import (
 from agent.llm.model import (
     MODEL_EXISTS,
     Generation,
+    HttpModel,
     describe_problem,
     describe_window,
-    generation_cost_usd,
 )
 from agent.outside import Task
 from agent.outside.gemini_api import USABLE_REASONS, GeminiConnection, count_tokens
@@ -34,7 +35,7 @@ BLOCKED = set("SAFETY BLOCKLIST PROHIBITED_CONTENT SPII LANGUAGE IMAGE_SAFETY".s
 RECITED = "the reply repeated a page at length: copy only a few words in each quote"
 
 
-class Gemini:
+class Gemini(HttpModel):
     """One Gemini model."""
 
     provider = "gemini"
@@ -45,19 +46,14 @@ class Gemini:
         self._connection = connection
         self._price = price
         self._takes_thinking = True
+        self.forms = FormLadder("")  # its own, which binds a reply
 
-    def generate(self, task: Task[Any], correction: str) -> Generation:
-        """Answer a task. Raises ModelFailed with the outcome of this one try."""
-        try:
-            return self._generate(task, correction)
-        except ModelFailed as error:
-            refuses = error.outcome == "rejected" and task.thinking and "think" in error.message
-            if not (refuses and self._takes_thinking):
-                raise
-            self._takes_thinking = False  # an older or another model: it thinks as it does
-            return self._generate(task, correction)
+    def _drop_option(self, task: Task[Any], form: str, refusal: ModelFailed) -> bool:
+        refuses = refusal.outcome == "rejected" and task.thinking and "think" in refusal.message
+        was, self._takes_thinking = self._takes_thinking, self._takes_thinking and not refuses
+        return was and bool(refuses)  # an older or another model: it thinks as it does
 
-    def _generate(self, task: Task[Any], correction: str) -> Generation:
+    def _generate(self, task: Task[Any], correction: str, form: str) -> Generation:
         extract = extract_turn_json if task.tools else extract_text
         return self._connection.call(
             lambda client: _to_generation(self._send(client, task, correction), extract)
@@ -86,10 +82,6 @@ class Gemini:
     def close(self) -> None:
         """Close the connection, which all models of the run share."""
         self._connection.close()
-
-    def cost_usd(self, generation: Generation) -> float | None:
-        """US dollars; None where the price or the tokens are not known."""
-        return generation_cost_usd(self._price, generation)
 
 
 def _to_generation(

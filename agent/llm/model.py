@@ -7,6 +7,8 @@ from typing import Any, Protocol
 
 from pydantic import field_validator
 
+from agent.errors import ModelFailed
+from agent.llm.forms import FormLadder
 from agent.outside import Task
 from agent.outside.prices import Price
 from agent.state import Frozen
@@ -16,6 +18,7 @@ RAISE_CONTEXT = (
     "raise its context length (Ollama: OLLAMA_CONTEXT_LENGTH=16384, llama.cpp: -c 16384, "
     "LM Studio: Context Length)."
 )
+LEAST_WINDOW = 6000  # characters that any server reads
 MAX_TOKEN_CHARS = 8  # of prose, on an average: about twice as many as with any vocabulary
 
 
@@ -46,7 +49,7 @@ class Generation(Frozen):
 
         Such servers cut a prompt without a word.
         """
-        is_cut = 0 < self.input_tokens * MAX_TOKEN_CHARS < self.prompt_chars
+        is_cut = 0 < self.input_tokens * MAX_TOKEN_CHARS < self.prompt_chars > LEAST_WINDOW
         sent = f"{self.input_tokens:,} of about {self.prompt_chars // 4:,} tokens of the prompt"
         return f"The server read {sent}: {RAISE_CONTEXT}" if is_cut else ""
 
@@ -86,6 +89,48 @@ class Model(Protocol):
         """Release connections and end calls under way. Can be called twice."""
 
 
+class HttpModel:
+    """What models over HTTP have in common: options that are given up, a price, no connection."""
+
+    _price: Price | None = None
+    forms: FormLadder
+
+    def generate(self, task: Task[Any], correction: str) -> Generation:
+        """Answer a task. Raises ModelFailed with the outcome of this one try."""
+        while True:
+            form = self.forms.current  # other threads may change it meanwhile
+            try:
+                return self._generate(task, correction, form)
+            except ModelFailed as error:
+                if not self._drop_option(task, form, error):
+                    raise
+
+    def _generate(self, task: Task[Any], correction: str, form: str) -> Generation:
+        raise NotImplementedError
+
+    def _drop_option(self, task: Task[Any], form: str, refusal: ModelFailed) -> bool:
+        """Leave out or lower what a refusal names; False if it names nothing that was sent."""
+        raise NotImplementedError
+
+    def cost_usd(self, generation: Generation) -> float | None:
+        """US dollars, by the service's word or by the price; None where neither is known."""
+        if generation.usd is not None or not (self._price and generation.input_tokens):
+            return generation.usd
+        return self._price.cost_usd(
+            generation.input_tokens,
+            generation.output_tokens,
+            generation.cache_read_tokens,
+            generation.cache_write_tokens,
+        )
+
+    def warm(self) -> None:
+        """Import what the first call needs."""
+        import requests  # noqa: F401
+
+    def close(self) -> None:
+        """Do nothing: no connection is held between calls."""
+
+
 MODEL_EXISTS = "the key works, the model exists"
 CUT_OFF = "the reply was cut off at the output limit; be shorter"
 EMPTY = "the reply was empty"
@@ -116,20 +161,3 @@ def find_reply_limit(refusal: str, asked: int | None) -> int | None:
     told = re.findall(r"\d[\d,]{2,9}", refusal[named.end() :])
     limits = (int(number.replace(",", "")) for number in told)
     return max((limit for limit in limits if limit < asked), default=None)
-
-
-def generation_cost_usd(price: Price | None, generation: Generation) -> float | None:
-    """What a generation cost in US dollars; None where the price or the tokens are not known.
-
-    What its service says is the cost.
-    """
-    if generation.usd is not None:
-        return generation.usd
-    if price is None or not generation.input_tokens:
-        return None
-    return price.cost_usd(
-        generation.input_tokens,
-        generation.output_tokens,
-        generation.cache_read_tokens,
-        generation.cache_write_tokens,
-    )

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
@@ -23,10 +24,10 @@ from agent.llm.forms import FormLadder
 from agent.llm.model import (
     NO_CALL,
     Generation,
+    HttpModel,
     describe_problem,
     describe_window,
     find_reply_limit,
-    generation_cost_usd,
 )
 from agent.llm.openai_stream import is_stream, join_stream
 from agent.llm.openai_tools import declare_tools, extract_text, extract_turn_json, replay_messages
@@ -35,7 +36,7 @@ from agent.outside import Task
 from agent.outside.http import Endpoint, find_error_message
 from agent.outside.prices import Price
 from agent.outside.tools import describe_tools
-from agent.state.json_data import get_path
+from agent.state.json_data import get_objects, get_path
 
 #: The names of the limit on a reply's tokens. Most servers know the first alone, OpenAI's newest
 #: models the second.
@@ -58,7 +59,7 @@ LONGEST_REPLY = 880.0  # seconds for a whole reply, a little less than the chain
 OWN_SERVER_SILENCE = 300.0
 
 
-class OpenAICompatible:
+class OpenAICompatible(HttpModel):
     """One model of one server. A server on this machine needs no key."""
 
     streams = True
@@ -103,16 +104,6 @@ class OpenAICompatible:
             remedies={"not_found": f"Check the name of the model and {url_name}{hint}."},
         )
 
-    def generate(self, task: Task[Any], correction: str) -> Generation:
-        """Answer a task. Raises ModelFailed with the outcome of this one try."""
-        while True:
-            form = self.forms.current  # other threads may change it meanwhile
-            try:
-                return self._generate(task, correction, form)
-            except ModelFailed as error:
-                if not self._drop_option(task, form, error):
-                    raise
-
     def _generate(self, task: Task[Any], correction: str, form: str) -> Generation:
         if not (task.tools and "tools" in self._options):
             body = self._build_json_body(task, correction, form)
@@ -126,7 +117,6 @@ class OpenAICompatible:
         return generation.model_copy(update={"problem": NO_CALL})
 
     def _drop_option(self, task: Task[Any], form: str, refusal: ModelFailed) -> bool:
-        """Leave out or lower what a refusal names; False if it names nothing that was sent."""
         message = refusal.message
         if limit := find_reply_limit(message, self._reply_limit(task)):
             self._most_reply = limit
@@ -150,9 +140,14 @@ class OpenAICompatible:
         """
         endpoint = replace(self._endpoint, timeout=self._timeout, longest=None)
         body = endpoint.call("/models", headers=self._headers())
+        rows = self._endpoint.get_results(body, "data")
+        with suppress(ModelFailed):  # Ollama alone tells the window there, of what is loaded
+            base = endpoint.base_url.removesuffix("/v1")
+            loaded = replace(endpoint, base_url=base).call("/api/ps", headers=self._headers())
+            rows = get_objects(loaded, "models") + rows
         named = (self.name, f"{self.name}:latest")  # Ollama adds the tag
-        for model in self._endpoint.get_results(body, "data"):
-            if model.get("id") in named:
+        for model in rows:
+            if model.get("id", model.get("model")) in named:
                 window = next(filter(None, (get_path(model, *path) for path in WINDOW_PATHS)), None)
                 return "the server lists the model" + describe_window(window)
         return "the server answers, but does not list the model"
@@ -212,17 +207,6 @@ class OpenAICompatible:
 
     def _reply_limit(self, task: Task[Any]) -> int | None:
         return min(filter(None, (task.max_reply_tokens, self._most_reply)), default=None)
-
-    def cost_usd(self, generation: Generation) -> float | None:
-        """US dollars; None where the price or the tokens are not known."""
-        return generation_cost_usd(self._price, generation)
-
-    def warm(self) -> None:
-        """Import what the first call needs."""
-        import requests  # noqa: F401
-
-    def close(self) -> None:
-        """Do nothing: no connection is held between calls."""
 
 
 def _opening_messages(task: Task[Any], prompt: str) -> list[dict[str, Any]]:

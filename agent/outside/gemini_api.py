@@ -17,11 +17,12 @@ from agent.errors import ModelFailed, OutsideError
 from agent.outside.http import (
     OUTCOMES_BY_STATUS,
     QUOTA_WAIT,
+    Endpoint,
     describe_redirect,
     find_told_wait,
     parse_retry_after,
 )
-from agent.outside.tls import load_tls_context
+from agent.outside.network import find_proxy, load_tls_context
 from agent.state import Outcome
 from agent.state.json_data import get_objects
 
@@ -31,15 +32,8 @@ if TYPE_CHECKING:
     from google.genai.types import GenerateContentResponse, HttpOptions
 
 T = TypeVar("T")
+GOOGLE = "https://generativelanguage.googleapis.com"
 
-REMEDIES: dict[Outcome, str] = {
-    "bad_key": "Check GEMINI_API_KEY.",
-    "no_credit": "Check the quota and billing of the Gemini account, or choose another model.",
-    "rate_limited": "Wait, or choose another model with GEMINI_MODEL.",
-    "not_found": "Check GEMINI_MODEL.",
-    "too_long": "Choose a model with a longer context.",
-    "unavailable": "Try again later.",
-}
 #: What the SDK raises for a body of another shape: it does not check one before it reads it.
 UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
 _TOO_LONG = re.compile(r"input token count|exceeds the maximum number of tokens", re.I)
@@ -83,6 +77,14 @@ class GeminiConnection:
         self._account = account
         self._timeout = timeout
         self._error_class = error_class
+        self._endpoint = Endpoint(
+            account.base_url or GOOGLE,
+            "GOOGLE_GEMINI_BASE_URL",
+            "GEMINI_API_KEY",
+            secret=account.key,
+            error_class=error_class,
+            remedies={"not_found": "Check GEMINI_MODEL."},
+        )
         self._client: Client | None = None
 
     def client(self) -> Client:
@@ -115,8 +117,9 @@ class GeminiConnection:
         from google.genai import types
 
         # the SDK would make a TLS context for each of its clients; a redirect would get the key
-        context = load_tls_context()
-        shared = {"verify": context, "follow_redirects": False}
+        context = load_tls_context(self._error_class)
+        shared = {"verify": context, "follow_redirects": False, "trust_env": False}
+        shared["proxy"] = find_proxy(self._endpoint.base_url, self._error_class)
         version = self._account.api_version
         return types.HttpOptions(
             base_url=self._account.base_url or None,
@@ -139,18 +142,17 @@ class GeminiConnection:
         except APIError as error:
             raise self._translate(error) from None
         except httpx2.TimeoutException:
-            raise self.build_error("timeout", "Gemini timed out", "Try again.") from None
+            raise self._endpoint.build_error("timeout", "Gemini timed out") from None
         except httpx2.HTTPError as error:
-            detail = f"Gemini cannot be reached: {error}"
-            raise self.build_error("unavailable", detail, "Check the network.") from None
+            raise self._endpoint.describe_failure(error) from None
         except GoogleAuthError as error:
             detail = f"Google Cloud gives no access ({type(error).__name__})"
             remedy = "Run `gcloud auth application-default login`, or unset "
             remedy += "GOOGLE_GENAI_USE_VERTEXAI."
-            raise self.build_error("bad_key", detail, remedy) from None
+            raise self._endpoint.build_error("bad_key", detail, remedy=remedy) from None
         except UNREADABLE as error:  # the body is not JSON, or not in Gemini's format
             detail = f"Gemini answered something else: {error}"
-            raise self.build_error("unavailable", detail, "Check GOOGLE_GEMINI_BASE_URL.") from None
+            raise self._endpoint.build_error("unavailable", detail) from None
 
     def probe(self, name: str) -> int | None:
         """The window of a model in tokens, None if it is not told; costs nothing.
@@ -160,28 +162,18 @@ class GeminiConnection:
         """
         model = self.call(lambda client: client.models.get(model=name))
         if not model.name:
-            detail, remedy = "Gemini answered something else", "Check GOOGLE_GEMINI_BASE_URL."
-            raise self.build_error("invalid", detail, remedy)
+            raise self._endpoint.build_error("invalid", "Gemini answered something else")
         if model.supported_actions and "generateContent" not in model.supported_actions:
-            raise self.build_error("unsupported", "it writes no text", REMEDIES["not_found"])
+            raise self._endpoint.build_error("not_found", "it writes no text")
         return model.input_token_limit
 
-    def build_error(
-        self, outcome: Outcome, detail: str, remedy: str, retry_after: float | None = None
-    ) -> OutsideError:
-        """An `error_class` without the key."""
-        key = self._account.key
-        message = detail.replace(key, "[key]") if key else detail
-        return self._error_class(message[:300], remedy, outcome=outcome, retry_after=retry_after)
-
     def _translate(self, error: APIError) -> OutsideError:
-        outcome, remedy = _outcome_of(error), ""
-        said = f"{error.code} {error.message or error.status}"
+        said, remedy = f"{error.code} {error.message or error.status}", ""
         if error.code and 300 <= error.code < 400:
             said = f"HTTP {error.code}, {describe_redirect(_headers_of(error).get('location'))}"
             remedy = "Set GOOGLE_GEMINI_BASE_URL to the address that answers."
-        remedy = REMEDIES.get(outcome, remedy)
-        return self.build_error(outcome, f"Gemini: {said}", remedy, _retry_after_of(error))
+        outcome, wait = _outcome_of(error), _retry_after_of(error)
+        return self._endpoint.build_error(outcome, f"Gemini: {said}", wait, remedy)
 
 
 def count_tokens(response: GenerateContentResponse) -> dict[str, int]:

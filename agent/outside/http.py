@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 from urllib.parse import quote, quote_plus
 
 from agent.errors import OutsideError, SearchFailed
+from agent.outside.network import explain_failure, open_session
 from agent.outside.threads import run_with_timeout
 from agent.state import Outcome
 from agent.state.json_data import InvalidJson, Json, get_objects, get_path, parse_json
@@ -140,7 +141,7 @@ class Endpoint:
         return "blocked" if outcome == "bad_key" and not self.key_name else outcome
 
     def build_error(
-        self, outcome: Outcome, detail: str, retry_after: float | None = None
+        self, outcome: Outcome, detail: str, retry_after: float | None = None, remedy: str = ""
     ) -> OutsideError:
         """An error of this service, with a remedy that fits the outcome, and without the key."""
         is_quoted = self.secret[:1] in ("'", '"')
@@ -154,6 +155,7 @@ class Endpoint:
             "invalid": f"If it persists, check {self.url_name}.",
             "unavailable": f"Check the network, the proxy settings and {self.url_name}.",
             **self.remedies,
+            **({outcome: remedy} if remedy else {}),
         }.get(outcome, "Try again later, or name another provider.")
         # before, since a cut key would not be found; after, since `&amp;` in a key is decoded
         message = self._redact(strip_markup(self._redact(detail), MAX_DETAIL))
@@ -167,10 +169,11 @@ class Endpoint:
 
         deadline = time.monotonic() + (self.longest or self.timeout)
         connect = min(CONNECT_TIMEOUT, self.timeout)
-        request |= {"timeout": (connect, self.timeout), "auth": _keep_headers}
+        request |= {"timeout": (connect, self.timeout)}
         request |= {"stream": True, "allow_redirects": False}
         try:
-            with requests.Session() as session, session.request(**request) as reply:
+            opened = open_session(request["url"], self.error_class)
+            with opened as session, session.request(**request) as reply:
                 return reply.status_code, reply.headers, self._read_body(reply, deadline)
         except requests.ConnectTimeout:
             raise self.build_error("timeout", f"no connection within {connect:g} s") from None
@@ -178,7 +181,17 @@ class Endpoint:
             raise TimeoutError from None
         except (requests.RequestException, HTTPError, OSError, UnicodeError) as error:
             # not the error's own text, which holds the URL and the key
-            raise self.build_error(*_classify_failure(error)) from None
+            raise self.describe_failure(error) from None
+
+    def describe_failure(self, error: Exception) -> OutsideError:
+        """A failed request, by exception types alone: texts may hold the key."""
+        if type(error).__name__ in ("InvalidHeader", "UnicodeEncodeError"):
+            return self.build_error("bad_key", "the key holds characters that no key has")
+        if isinstance(error, ValueError):
+            fault = f"the address cannot be used ({type(error).__name__})"
+            return self.build_error("rejected", fault)
+        detail, remedy = explain_failure(error, self.base_url)
+        return self.build_error("unavailable", detail, remedy=f"{remedy} Check {self.url_name}.")
 
     def _read_body(self, reply: requests.Response, deadline: float) -> bytes:
         """The body, read in pieces, because a timeout of `requests` limits one read only."""
@@ -299,20 +312,3 @@ def _parse_json(data: bytes) -> object:
         return parse_json(data)
     except InvalidJson:
         return None
-
-
-def _classify_failure(error: Exception) -> tuple[Outcome, str]:
-    """Outcome and detail of a failed request, by exception types alone: texts may hold the key."""
-    root: BaseException = error
-    while root.__context__ is not None:
-        root = root.__context__
-    if type(error).__name__ in ("InvalidHeader", "UnicodeEncodeError"):
-        return "bad_key", "the key holds characters that no key has"
-    if isinstance(error, ValueError):
-        return "rejected", f"the address cannot be used ({type(error).__name__})"
-    return "unavailable", f"the connection failed ({type(root).__name__})"
-
-
-def _keep_headers(request: requests.PreparedRequest) -> requests.PreparedRequest:
-    """Adds no authentication. Without this, `requests` would replace our header by ~/.netrc's."""
-    return request

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from agent.documents import sniff
 from agent.errors import ReadFailed
 from agent.outside.http import parse_retry_after
+from agent.outside.network import explain_failure
 from agent.pages.guard import AddressGuard
 from agent.state import Outcome
 from agent.state.urls import host_of
@@ -295,19 +296,11 @@ def _translate_errors(host: str) -> Iterator[None]:
     except httpx2.ProxyError as error:
         raise ReadFailed(f"{host}: the proxy refused: {error}.", outcome="unavailable") from None
     except httpx2.NetworkError as error:
-        raise _to_read_failed(host, error) from None
+        fault, remedy = explain_failure(error, f"//{host}")
+        raise ReadFailed(f"{fault}.", remedy, outcome="unavailable") from None
     except httpx2.TransportError as error:
         if "closed" in str(error) or "disconnected" in str(error):
             message = f"{host}: it cut the connection."
             raise ReadFailed(message, outcome="unavailable") from None
         message = f"{host}: no valid HTTP: {str(error)[:100]}."
         raise ReadFailed(message, outcome="invalid") from None
-
-
-def _to_read_failed(host: str, error: httpx2.NetworkError) -> ReadFailed:
-    if "CERTIFICATE" in str(error):
-        remedy = "Check the site; behind a company's proxy set SSL_CERT_FILE."
-        return ReadFailed(f"{host}: its certificate is not valid.", remedy, outcome="unavailable")
-    causes = {"ConnectError": "no connection", "ReadError": "it cut the connection"}
-    cause = causes.get(type(error).__name__, "the connection failed")
-    return ReadFailed(f"{host}: {cause} ({str(error)[:80]}).", outcome="unavailable")

@@ -20,10 +20,14 @@ import httpx2
 
 from agent.errors import ReadFailed
 from agent.outside import run_with_timeout
-from agent.outside.tls import load_tls_context
+from agent.outside.network import (
+    bypasses_proxy,
+    load_proxies,
+    load_tls_context,
+    require_library,
+)
 from agent.pages.download import COPY
 from agent.pages.guard import DEFAULT_PORTS, AddressGuard
-from agent.pages.proxies import bypasses_proxy, load_proxies
 
 MAX_ADDRESSES = 4  # IP addresses of one name that are tried, each with a share of the time
 
@@ -180,7 +184,7 @@ class PageTransport(httpx2.BaseTransport):
         self._tls_context = load_tls_context()
         self._direct = self._build_transport(None, self._direct_backend)
         self._proxied = {
-            scheme: self._build_transport(proxy, self._proxy_backend)
+            scheme: self._build_transport(require_library(proxy), self._proxy_backend)
             for scheme, proxy in (load_proxies() if through_proxy else {}).items()
         }
 

@@ -16,8 +16,8 @@ from socketserver import StreamRequestHandler, ThreadingTCPServer
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from agent.errors import ReadFailed
+from agent.outside.network import bypasses_proxy, load_proxies
 from agent.pages.guard import DEFAULT_PORTS, AddressGuard
-from agent.pages.proxies import bypasses_proxy, load_proxies
 
 MAX_HEAD = 65_536  # bytes of a request's head
 MAX_BYTES = 40_000_000  # that a page with all its parts may load

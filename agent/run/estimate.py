@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from math import ceil, sqrt
 from typing import Any, NamedTuple
 
+from pydantic import SecretStr
+
 from agent.errors import UsageError
 from agent.llm import Generation, Model
 from agent.outside import Task
@@ -252,10 +254,17 @@ def _find_workloads(
     return WORKLOADS[strategy](settings, slots)
 
 
+def _without_keys(settings: Settings) -> Settings:
+    """The settings with something for each key that is missing: nothing is asked."""
+    names = ("gemini_api_key", "openai_api_key", "anthropic_api_key")
+    unset = {name: SecretStr("-") for name in names if not getattr(settings, name)}
+    return settings.model_copy(update={"llm": (*settings.llm, *settings.named_models), **unset})
+
+
 def estimate(topic: str, settings: Settings, request: RunRequest | None = None) -> Estimate:
     """Estimate what a run takes. Raises UsageError or NotConfigured where the run would."""
     request = request or RunRequest()
-    models = make_models(settings)
+    models = make_models(_without_keys(settings))
     strategy = resolve_strategy(settings, request)
     slots = requested_slots(settings)
     loads = _find_workloads(strategy, settings, request, slots)

@@ -21,6 +21,7 @@ from agent.state.clock import utc_today
 ModelMaker = Callable[[Settings, Sequence[str]], Sequence[Model]]
 #: The general order first.
 KINDS: tuple[TaskKind | None, ...] = (None, *TASK_KINDS)
+OPENAI_MODEL = "gpt-5.6-luna"  # of OpenAI's own server, where none is named
 #: Its cost tells whether the price of a model is known.
 SAMPLE_REPLY = Generation(text="", input_tokens=1, output_tokens=1)
 
@@ -79,7 +80,11 @@ def name_models(settings: Settings, kind: TaskKind | None) -> list[tuple[str, st
         added = plugin_names("models")
         if provider not in {*MODEL_PROVIDERS, *settings.servers, *added}:
             known = ", ".join((*MODEL_PROVIDERS, *settings.servers, *added))
-            raise UsageError(f"Unknown model provider {provider!r}.", f"Use one of: {known}.")
+            likely = {"gem": "gemini", "cla": "anthropic"}.get(provider[:3], "openai")
+            raise UsageError(
+                f"Unknown model provider {provider!r}.",
+                f"Write PROVIDER:MODEL, as in {likely}:{named}; providers: {known}.",
+            )
         is_alone = not model or provider == "extractive"
         names = _default_models(settings, provider) if is_alone else (model,)
         found += [(provider, name) for name in names]
@@ -90,7 +95,7 @@ def _default_models(settings: Settings, provider: str) -> tuple[str, ...]:
     """The models of a provider that is named alone. Raises NotConfigured where there is none."""
     names = {
         "gemini": (settings.gemini_model, *settings.gemini_fallback_models),
-        "openai": (settings.openai_model,),
+        "openai": (settings.openai_model or ("" if settings.has_own_server else OPENAI_MODEL),),
         "anthropic": (settings.anthropic_model,),
         "extractive": ("extractive",),
     }.get(provider, ("",))
@@ -121,8 +126,8 @@ def _make_gemini(settings: Settings, names: Sequence[str]) -> list[Model]:
     if not account.is_usable:
         raise NotConfigured(
             "GEMINI_API_KEY is not set. Add it to .env, or run with --offline",
-            "Set GEMINI_API_KEY or ANTHROPIC_API_KEY, or OPENAI_MODEL with OPENAI_API_KEY or with "
-            "the OPENAI_BASE_URL of a local server.",
+            "Or set OPENAI_API_KEY (OpenAI), ANTHROPIC_API_KEY (Claude), or OPENAI_BASE_URL and "
+            "OPENAI_MODEL (a local server: Ollama, llama.cpp, LM Studio, vLLM).",
         )
     connection = GeminiConnection(account, settings.llm_timeout)
     return [Gemini(name, connection, _find_price(settings, name)) for name in names]
@@ -142,7 +147,7 @@ def _make_anthropic(settings: Settings, names: Sequence[str]) -> list[Model]:
 
 def _make_openai(settings: Settings, names: Sequence[str]) -> list[Model]:
     key = settings.openai_api_key.get_secret_value()
-    if not key and settings.openai_base_url == Settings.model_fields["openai_base_url"].default:
+    if not key and not settings.has_own_server:
         remedy = "Add it to .env, or set OPENAI_BASE_URL to a server that needs none."
         raise NotConfigured("OPENAI_API_KEY is not set.", remedy)
     return _make_compatible("openai", settings.openai_base_url, key, settings, names)

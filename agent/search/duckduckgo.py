@@ -9,6 +9,7 @@ from typing import Any
 
 from agent.errors import SearchFailed
 from agent.outside import run_with_timeout
+from agent.outside.network import find_proxy, named_certificates
 from agent.search.hits import parse_hit
 from agent.search.options import SearchOptions
 from agent.state import Hit, Outcome
@@ -60,10 +61,12 @@ class DuckDuckGo:
 
         Exceptions are told apart by their class names, which ddgs takes from several packages.
         """
+        proxy = find_proxy("https://duckduckgo.com", SearchFailed)
         for attempt in range(MAX_TRIES):
             try:
                 timeout = max(1, min(ENGINE_TIMEOUT, int(self._timeout)))
-                return client(timeout=timeout).text(**self._parameters(query))
+                made = client(proxy, timeout, verify=named_certificates() or True)
+                return made.text(**self._parameters(query))
             except Exception as error:
                 kind = type(error).__name__
                 if kind != "RatelimitException":

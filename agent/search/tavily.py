@@ -6,6 +6,8 @@ from agent.search.service import Service
 from agent.state import Hit
 from agent.state.json_data import Json
 
+MAX_QUERY = 400  # characters; a longer one is refused
+
 
 class Tavily(Service):
     """Format: https://docs.tavily.com/documentation/api-reference/endpoint/search.
@@ -26,7 +28,11 @@ class Tavily(Service):
 
     def _request_body(self, query: str) -> Json:
         query, options = self.options.for_query(query)
-        body = {"query": query, "max_results": options.max_results, "search_depth": "basic"}
+        body = {
+            "query": query[:MAX_QUERY],
+            "max_results": options.max_results,
+            "search_depth": "basic",
+        }
         filters = {
             "include_domains": list(options.allow_domains),
             "exclude_domains": list(options.block_domains),

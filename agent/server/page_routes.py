@@ -7,7 +7,7 @@ from pathlib import Path
 from fastapi import FastAPI, Response
 from fastapi.responses import FileResponse, PlainTextResponse
 
-from agent.errors import AgentError
+from agent.errors import AgentError, format_error
 from agent.run.models import make_models
 from agent.search.providers import find_searches
 from agent.server import body
@@ -36,7 +36,8 @@ def add_page_routes(app: FastAPI, backend: Backend) -> None:
         try:
             first = make_models(backend.settings)[0]
         except AgentError as error:
-            return body.Status(ready=False, error=error.message, search=search, documents=takes)
+            told = format_error(error.message, error.remedy)
+            return body.Status(ready=False, error=told, search=search, documents=takes)
         known = {"provider": first.provider, "model": first.name}
         return body.Status(ready=True, search=search, documents=takes, **known)
 

@@ -206,15 +206,25 @@ class Settings(Frozen):
 
     @property
     def named_models(self) -> tuple[str, ...]:
-        """The models of `llm` for every task, or the default: Gemini where it can be reached.
-
-        Else OpenAI where a model is named for it, or Claude where its key is set.
-        """
+        """The models of `llm` for every task, else the first provider that is set up, or Gemini."""
         named = tuple(name for name in self.llm if not name.startswith(_KIND_PREFIXES))
-        if named or self.gemini_account.is_usable:
-            return named or ("gemini",)
-        has_claude = self.anthropic_api_key.get_secret_value()
-        return ("openai" if self.openai_model else "anthropic" if has_claude else "gemini",)
+        return named or self.ready_providers[:1] or ("gemini",)
+
+    @property
+    def ready_providers(self) -> tuple[str, ...]:
+        """The providers of models that are set up, in the order in which one is the default."""
+        has_server = self.openai_model or self.has_own_server
+        ready = {
+            "gemini": self.gemini_account.is_usable,
+            "openai": self.openai_api_key.get_secret_value() or has_server,
+            "anthropic": self.anthropic_api_key.get_secret_value(),
+        }
+        return tuple(name for name, is_set in ready.items() if is_set)
+
+    @property
+    def has_own_server(self) -> bool:
+        """Whether `openai` is another server than OpenAI's."""
+        return bool(self.openai_base_url != Settings.model_fields["openai_base_url"].default)
 
     def models_for(self, kind: TaskKind) -> tuple[str, ...]:
         """The models for a kind of task: its own, then the general ones."""
@@ -267,8 +277,8 @@ class Settings(Frozen):
         if self.verify_batch:
             return self.verify_batch
         provider = self.models_for("judge")[0].partition(":")[0]
-        has_own_url = self.openai_base_url != Settings.model_fields["openai_base_url"].default
-        return 1 if provider in self.servers or (provider == "openai" and has_own_url) else 8
+        is_own = provider == "openai" and self.has_own_server
+        return 1 if provider in self.servers or is_own else 8
 
 
 #: What `quick` and `deep` set, for every strategy. `normal` is the defaults above.

@@ -94,6 +94,10 @@ def make_settings(variables: Mapping[str, Variable], folder: Path, **overrides: 
             f"Gemini is asked through Vertex AI, as the project {settings.google_cloud_project} in "
             f"{settings.google_cloud_location}: GOOGLE_GENAI_USE_VERTEXAI is set."
         )
+    if len(ready := settings.ready_providers) > 1 and not settings.llm:
+        warn_once(
+            f"Models of {', '.join(ready)} are set up: {ready[0]} is used; --llm names others."
+        )
     return settings
 
 

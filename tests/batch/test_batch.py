@@ -279,10 +279,12 @@ def test_the_ways_to_write_topics(tmp_path: Path) -> None:
     assert of("a.jsonl", '{"id":"x","topic":"one?"}\n"two?"') == both
     text = 'id,topic,more\nx,"one,\ntwo?",1\n,three?,\n'
     assert of("a.csv", text) == [("x", "one,\ntwo?", ""), (4, "three?", "")]
+    assert of("a.csv", "id,question\nx,one?") == [("x", "one?", "")]
+    assert of("a.jsonl", '{"id":"x","question":"one?"}') == [("x", "one?", "")]
     assert of("a.tsv", text.replace(",", "\t").replace("one\t", "one,")) == of("a.csv", text)
     assert of("a.txt", '\n{"id":"x","topic":"one?"}') == [("x", "one?", "")]
     for name, text, said in [
-        ("a.csv", "question\nx", "no column `topic`"),
+        ("a.csv", "query\nx", "no column `topic`"),
         ("a.csv", "id;topic\n1;x", "no column `topic`"),
         ("a.json", '[{"id": 1, "topic": "one?"}]', "holds no topic. Line 1 is not"),
         ("a.txt", "\n \n", "holds no topic"),

@@ -90,11 +90,12 @@ def test_the_face_of_a_package_hands_names_on_and_holds_no_logic(file: Path) -> 
 @pytest.mark.parametrize("file", FILES, ids=lambda f: str(f.relative_to(AGENT)))
 def test_outside_rooms_alone_touch_the_network_and_settings_the_environment(file: Path) -> None:
     text = file.read_text("utf-8")
-    outside = ("outside/http", "outside/gemini_api", "outside/tls", "outside/cache")
+    outside = ("outside/http", "outside/gemini_api", "outside/network", "outside/cache")
     touches = {f"{name}.py" for name in outside}
     if room(file) not in {"llm", "pages", "search"} and str(file.relative_to(AGENT)) not in touches:
         assert not NETWORK & {name.split(".")[0] for name in imports(file)}
-    if room(file) not in {"settings", *COMMANDS}:
+    is_network = file.name == "network.py" and room(file) == "outside"  # the variables of libraries
+    if room(file) not in {"settings", *COMMANDS} and not is_network:
         assert not re.search(r"\benviron\b|\bgetenv\b", text)
     if room(file) not in COMMANDS:
         calls = (node.func for node in ast.walk(parse(file)) if isinstance(node, ast.Call))

@@ -14,7 +14,7 @@ from agent.llm.openai_compatible import OpenAICompatible
 from agent.run import research
 from agent.run.estimate import estimate
 from agent.run.models import make_models, order_models
-from agent.settings import Settings, parse_settings
+from agent.settings import Settings, make_settings, parse_settings, read_variables
 from agent.steps.generate_queries import MakeQueries
 from tests.steps.test_slots import ended
 from tests.support.catcher import Catcher
@@ -43,7 +43,10 @@ def test_each_kind_has_its_own_models_and_then_the_general_ones() -> None:
     ("named", "told"),
     [
         ({"RESEARCH_AGENT_LLM": "read=mistral:x"}, "Unknown model provider 'mistral'"),
-        ({"RESEARCH_AGENT_LLM": "judge=openai"}, "OPENAI_MODEL is not set"),
+        (
+            {"RESEARCH_AGENT_LLM": "judge=openai", "OPENAI_BASE_URL": "http://localhost:1/v1"},
+            "OPENAI_MODEL is not set",
+        ),
         (
             {"RESEARCH_AGENT_LLM": "home", "OPENAI_SERVERS": "home=http://localhost:1/v1"},
             "without a model",
@@ -160,3 +163,53 @@ def test_an_estimate_counts_the_dearest_model() -> None:
     )
     small, large = estimate("Who won?", cheap).usd, estimate("Who won?", dear).usd
     assert small and large and large.max > 10 * small.max and large.min == small.min
+
+
+@pytest.mark.parametrize(
+    ("set_up", "asked"),
+    [
+        ({"GEMINI_API_KEY": "a-key"}, "gemini:gemini-3.8-flash"),
+        ({"OPENAI_API_KEY": "a-key"}, "openai:gpt-5.6-luna"),
+        ({"ANTHROPIC_API_KEY": "a-key"}, "anthropic:claude-sonnet-5-5"),
+        ({"OPENAI_BASE_URL": "http://localhost:1/v1", "OPENAI_MODEL": "m"}, "openai:m"),
+        ({"ANTHROPIC_API_KEY": "a-key", "OPENAI_API_KEY": "a-key"}, "openai:gpt-5.6-luna"),
+        ({"GEMINI_API_KEY": "a-key", "OPENAI_API_KEY": "a-key"}, "gemini:gemini-3.8-flash"),
+    ],
+)
+def test_one_key_alone_is_enough(set_up: dict[str, str], asked: str) -> None:
+    assert model_label(make_models(parse_settings(set_up))[0]) == asked
+
+
+def test_of_several_keys_the_order_is_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    keys = {"OPENAI_API_KEY": "a-key", "ANTHROPIC_API_KEY": "a-key"}
+    make_settings(read_variables(keys, tmp_path), tmp_path)
+    told = "Models of openai, anthropic are set up: openai is used; --llm names others."
+    assert caplog.messages == [told]
+    make_settings(read_variables(keys, tmp_path), tmp_path, llm=("anthropic",))
+    assert caplog.messages == [told]
+
+
+@pytest.mark.parametrize(
+    ("named", "suggested"),
+    [
+        ("gpt-5", "openai:gpt-5"),
+        ("claude-sonnet-5-5", "anthropic:claude-sonnet-5-5"),
+        ("gemini-3.8-flash", "gemini:gemini-3.8-flash"),
+    ],
+)
+def test_a_model_without_its_provider_is_suggested_with_it(named: str, suggested: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        make_models(parse_settings(KEYS, llm=(named,)))
+    assert suggested in refused.value.remedy
+
+
+def test_an_estimate_needs_no_key() -> None:
+    with pytest.raises(
+        ValueError, match=r"^GEMINI_API_KEY is not set\. Add it to \.env, or run with"
+    ):
+        make_models(parse_settings({}))
+    assert estimate("Who won?", parse_settings({})).models[0] == "gemini-3.8-flash"
+    claude = parse_settings({}, llm=("anthropic",))
+    assert estimate("Who won?", claude).models == ("claude-sonnet-5-5",)

@@ -333,11 +333,13 @@ def test_replies_that_are_not(kind: str, services: Services) -> None:
 
 def test_what_is_not_set_is_said(tmp_path: Path) -> None:
     with pytest.raises(NotConfigured, match="OPENAI_MODEL"):
-        research("x", parse_settings({"RESEARCH_AGENT_LLM": "openai"}))
+        research("x", parse_settings({"OPENAI_BASE_URL": "http://localhost:1/v1"}))
     with pytest.raises(NotConfigured, match="OPENAI_API_KEY"):
         research("x", parse_settings({"OPENAI_MODEL": "m"}))  # chosen by naming a model
-    with pytest.raises(NotConfigured, match="GEMINI_API_KEY"):
+    with pytest.raises(NotConfigured, match="GEMINI_API_KEY") as told:
         research("x", parse_settings({}))
+    ways = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_BASE_URL", "Ollama")
+    assert all(way in told.value.remedy for way in ways) and "--offline" in told.value.message
 
 
 def test_prices_of_ones_own(world: Services, openai: Settings, tmp_path: Path) -> None:

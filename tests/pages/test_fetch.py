@@ -146,7 +146,7 @@ def continue_forever(c: Connection) -> None:
         (lambda c: c.drip(HEADERS + b"\r\n" + html(), 0.1), "timeout", "in time"),
         (lambda c: (c.send(HEADERS + b"\r\n"), c.drip(html(), 0.1)), "timeout", "in time"),
         (continue_forever, "timeout", "in time"),
-        (Connection.reset, "unavailable", "cut the connection"),
+        (Connection.reset, "unavailable", "failed"),
         (lambda c: None, "unavailable", "cut the connection"),
         (lambda c: c.send(LONG + html()), "unavailable", "cut the connection"),
         (lambda c: c.send(CHUNKS + b"5\r\n<html\r\n"), "unavailable", "cut the connection"),

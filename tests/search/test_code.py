@@ -183,7 +183,7 @@ def test_the_doctor_tells_of_each_and_a_dead_network_is_a_failure(
     wire.get("https://pypi.org/pypi/wikipedia/json", status=500)
     wire.get(REPLIES["npm"][0], json=REPLIES["npm"][1])
     told = Code(settings_of(GITHUB_TOKEN=""), SearchOptions()).probe()
-    assert "pypi: HTTP 500; npm: hits: 2; crates: the connection failed" in told
+    assert "pypi: HTTP 500; npm: hits: 2; crates: the connection to crates.io failed" in told
     assert "github: GITHUB_TOKEN is not set" in told
     with pytest.raises(SearchFailed) as caught:
         build_search_chain(settings_of(SEARCH_PROVIDERS="crates"))("q")

@@ -81,6 +81,8 @@ def test_a_work_is_read_in_whole_or_by_its_abstract(
     first = answer.citations[0]
     assert first.quote.endswith(PAPERS[n].fact) and PAPERS[n].fact[:-1] in answer.answer
     assert (first.text_from, bool(first.partial_text)) == (text_from, is_partial)
+    told = [headers["User-Agent"] for name, _, headers in papers.asked if name != "pdf"]
+    assert all("mailto:me@lab.example" in agent for agent in told)  # of full texts, too
     assert first.work and first.work["DOI"] == PAPERS[n].doi and "abstract" not in first.work
     assert first.work["issued"]["date-parts"][0][0] == 2024
     assert first.work["container-title"] == "Journal of Invented Trials"

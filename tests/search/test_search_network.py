@@ -122,7 +122,9 @@ def test_drips_end_at_the_deadline(serve: Serve) -> None:
 def test_broken_connections(name: str, serve: Serve) -> None:
     with peer(serve) as base:
         error = failure(service(name, base))
-    assert error.outcome == "unavailable" and error.message.startswith("the connection failed (")
+    assert error.outcome == "unavailable" and error.message.startswith(
+        "the connection to 127.0.0.1 failed ("
+    )
 
 
 def test_a_connection_that_does_not_come_about() -> None:
@@ -147,7 +149,7 @@ def test_nobody_there(name: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         base = f"http://127.0.0.1:{listener.getsockname()[1]}"
     error = failure(service(name, base))
-    assert error.message == "the connection failed (ConnectionRefusedError)"
+    assert error.message == "the connection to 127.0.0.1 failed (ConnectionRefusedError)"
     assert "proxy" in error.remedy and "_URL" in error.remedy
 
 

@@ -804,3 +804,19 @@ def test_axe_finds_no_fault(page: Page, axe: str, gate: threading.Event) -> None
     page.ask("Why does all of this fail?")
     assert page.tab.wait("document.querySelector('.state .bad') !== null")
     look(page, axe, "error")
+
+
+def test_without_a_model_the_page_says_so_before_a_question(
+    browser: Browser, tmp_path: Path, world: Services
+) -> None:
+    with Web(configure_from({"RUNS_DIR": str(tmp_path)})) as web, browser.tab(1280, 900) as tab:
+        page = Page(tab, web, world)
+        page.home()
+        page.there("#problem > *")
+        told = page.text()
+        assert "GEMINI_API_KEY is not set" in told and "ANTHROPIC_API_KEY" in told
+        assert tab.run("document.querySelector('#ask button.main').disabled")
+        tab.run("document.querySelector('#ask textarea').value = 'Who won?'")
+        tab.run("document.querySelector('#ask').requestSubmit()")
+        assert tab.run("document.querySelector('#ask textarea').value") == "Who won?"
+        assert not list(tmp_path.iterdir())

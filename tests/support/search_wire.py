@@ -207,7 +207,7 @@ class FakeDDGS:
         self.answers = list(answers)
         self.asked: list[dict[str, Any]] = []
 
-    def __call__(self, timeout: int) -> FakeDDGS:
+    def __call__(self, proxy: str | None, timeout: int, verify: bool | str) -> FakeDDGS:
         assert timeout >= 1
         return self
 

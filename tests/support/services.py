@@ -235,6 +235,9 @@ class Services(Loopback):
             return Raw(302 if location else 200, "", {"Location": location} if location else {})
         if found := re.fullmatch(r"/anthropic/v1/models/(.+)", parts.path):
             return self.anthropic_model(found[1], headers)
+        if parts.path == "/openai/api/ps":  # as Ollama tells what is loaded
+            loaded = [{"model": "small:latest", "context_length": 2048}]
+            return Raw(200, json.dumps({"models": loaded}))
         if parts.path == "/openai/models":
             return self.openai_models(headers.get("Authorization"))
         return self.page(parts.path.removeprefix("/web/"))
@@ -420,6 +423,7 @@ def _task_in(request: str) -> str:
         "ruling": "judge",
         "citations": "synthesize",
         "question": "understand",
+        "capital": "try",
         "queries": "generate_queries",
     }
     return next(name for field, name in tasks.items() if re.search(rf"\b{field}\b", request))

@@ -14,7 +14,6 @@ from agent.cli.diagnosis.machine import (
     check_dotenv,
     check_user_file,
     machine_checks,
-    origin_checks,
 )
 from agent.cli.diagnosis.results import Check, Job, Result, make_error_result
 from agent.cli.diagnosis.services import service_checks
@@ -48,7 +47,7 @@ def run_checks(
     ends_at = time.monotonic() + deadline
     variables, jobs = _read_files(shell, folder)
     values = {**shell, **{name: variable.value for name, variable in variables.items()}}
-    jobs |= machine_checks(values)
+    jobs |= machine_checks(variables)
     try:
         settings = make_settings(
             variables,
@@ -79,7 +78,6 @@ def _read_files(
     return variables, {
         ".env": lambda: dotenv_result,
         "user's file": check_user_file,
-        **origin_checks(variables),
     }
 
 

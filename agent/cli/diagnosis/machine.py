@@ -29,13 +29,13 @@ ORIGINS: dict[Origin, str] = {"shell": "the shell", "user": "the user's file", "
 KEYS = [*MODEL_KEY_VARIABLES, *KEY_VARIABLES.values()]
 
 
-def machine_checks(environment: Mapping[str, str]) -> dict[str, Job]:
+def machine_checks(variables: Mapping[str, Variable]) -> dict[str, Job]:
     """The checks of the interpreter, formats and keys."""
     return {
         "agent": lambda: Result("ok", f"{__version__}, Python {sys.version.split()[0]}"),
         **{f"format {one.name}": partial(_check_format, one) for one in FORMATS},
         "format scanned PDF": _check_ocr,
-        **{f"key {name}": partial(_check_key, name, environment) for name in KEYS},
+        **{f"key {name}": partial(_check_key, name, variables) for name in KEYS},
     }
 
 
@@ -60,17 +60,18 @@ def _check_ocr() -> Result:
     return Result("ok", f"read by tesseract, languages: {', '.join(tesseract.languages)}")
 
 
-def _check_key(name: str, environment: Mapping[str, str]) -> Result:
-    """Whether a key is set, and has only characters that keys have. The key is not shown."""
-    values = [environment.get(one, "").strip() for one in synonyms(name)]
-    key = next(filter(None, reversed(values)), "")
+def _check_key(name: str, variables: Mapping[str, Variable]) -> Result:
+    """Who set a key, and whether it has only characters that keys have. The key is not shown."""
+    told = (variables.get(one, Variable("", "shell")) for one in reversed(synonyms(name)))
+    found = next((one for one in told if one.value.strip()), Variable("", "shell"))
+    key = found.value.strip()
     if not key.isascii() or any(char in key for char in " \t\r\n\"'"):
         remedy = "Write it without quotes, blanks and comments."
         return Result("warn", "set, but with characters that no key has", remedy)
-    return Result("ok", "set" if key else "not set")
+    return Result("ok", f"set by {ORIGINS[found.origin]}" if key else "not set")
 
 
-# --- files that set variables, and which of them each variable comes from -------------------------
+# --- files that set variables ---------------------------------------------------------------------
 
 
 def check_dotenv(folder: Path, shell: Mapping[str, str]) -> Result:
@@ -99,16 +100,3 @@ def _check_file(file: Path) -> Result:
     except UsageError as error:
         return Result("fail", error.message, error.remedy)
     return Result("ok", "found")
-
-
-def origin_checks(variables: Mapping[str, Variable]) -> dict[str, Job]:
-    """For each origin, the names of the variables that it sets."""
-    return {
-        f"set by {label}": partial(Result, "ok", _list_names(variables, origin))
-        for origin, label in ORIGINS.items()
-    }
-
-
-def _list_names(variables: Mapping[str, Variable], origin: Origin) -> str:
-    names = [name for name, (value, set_by) in variables.items() if set_by == origin and value]
-    return ", ".join(sorted(names)) or "nothing"

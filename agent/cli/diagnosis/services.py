@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import re
+import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import partial
+from itertools import islice
 from pathlib import Path, PurePath
 from tempfile import TemporaryFile
 
 from agent.cli.diagnosis.results import Job, Result, Status, make_error_result
 from agent.errors import AgentError
+from agent.evidence import estimate_tokens
 from agent.llm import Generation, Model, model_label
-from agent.outside import spawn
+from agent.llm.model import RAISE_CONTEXT
+from agent.llm.replies import parse_reply
+from agent.outside import Task, spawn
 from agent.pages.browser import REMEDY, find_browser
 from agent.run.models import make_models
-from agent.run.sources import DEMO
 from agent.search import Provider, build_search_chain
 from agent.search.corpus import Corpus
 from agent.search.mcp.source import open_servers
 from agent.settings import Settings, user_folder
+from agent.state import Frozen
 from agent.state.sanitizing import sanitize_line
 
+AROUND_EVIDENCE = 1500  # tokens of a prompt and its reply, about
 PROBE_QUERY = "Wikipedia"  # every search engine has hits for it
 
 
@@ -31,7 +38,6 @@ def service_checks(settings: Settings) -> dict[str, Job]:
     jobs: dict[str, Job] = {
         "directory of journals": lambda: _check_writable(runs, "RUNS_DIR"),
         "directory of caches": lambda: _check_writable(cache, "CACHE_DIR"),
-        "corpus": lambda: _check_demo_corpus(cache),
         "browser": lambda: _check_browser(settings.page_browser_path),
     }
     if settings.corpus:
@@ -57,18 +63,8 @@ def _check_browser(named: Path | None) -> Result:
     return Result("warn", "none is installed: pages that need scripts are not read", REMEDY)
 
 
-def _check_demo_corpus(cache: Path) -> Result:
-    corpus = Corpus(DEMO, cache)
-    hits = corpus.search("Who won the 2022 FIFA World Cup?")
-    size = corpus.size
-    corpus.close()
-    if hits:
-        return Result("ok", f"the demo corpus of {size} documents answers")
-    return Result("fail", "the demo corpus does not answer", "Install the program again.")
-
-
 def _model_checks(settings: Settings) -> dict[str, Job]:
-    """A look-up of each model of the settings, which costs nothing."""
+    """A small question to the model that is asked first, a look-up of each other one."""
     try:
         models = make_models(settings)
     except AgentError as error:
@@ -76,11 +72,43 @@ def _model_checks(settings: Settings) -> dict[str, Job]:
         return {"model": lambda: result}
     warm_up = spawn(lambda: _warm_models(models))
 
-    def probe(model: Model) -> Result:
+    def check(model: Model) -> Result:
         warm_up.result()
-        return Result("ok", f"{model.probe()}; {_describe_price(model)}")
+        tried = f"{_try(model)}; " if model is models[0] and model.provider != "extractive" else ""
+        found = f"{tried}{model.probe()}"
+        window = re.search(r"window: ([\d,]+)", found)
+        needed = settings.effort.evidence_tokens + AROUND_EVIDENCE
+        if window and int(window[1].replace(",", "")) < needed:
+            remedy = f"A prompt may have {needed:,} tokens: {RAISE_CONTEXT}"
+            return Result("warn", found, remedy)
+        return Result("ok", f"{found}; {_describe_price(model)}")
 
-    return {f"model {model_label(model)}": partial(probe, model) for model in models}
+    return {f"model {model_label(model)}": partial(check, model) for model in models}
+
+
+class _Capital(Frozen):
+    capital: str
+
+
+class _Try(Task[_Capital]):
+    name = "try"
+
+    def system_prompt(self) -> str:
+        return "You answer as JSON."
+
+    def prompt(self) -> str:
+        return f"What is the capital of {self.topic}?"
+
+
+def _try(model: Model) -> str:
+    """What a small structured call shows of a model. Raises ModelFailed."""
+    began = time.monotonic()
+    reply = model.generate(_Try(topic="France", max_reply_tokens=2000), "")
+    parse_reply(reply, _Try(topic="France"))
+    written, needed = reply.output_tokens, estimate_tokens(reply.text)
+    thinks = f", it thinks ({written} tokens for {needed})" if written > 4 * needed + 20 else ""
+    asked = f", asked by {reply.form}" if reply.form else ""
+    return f"answered in {time.monotonic() - began:.1f} s{asked}{thinks}"
 
 
 def _describe_price(model: Model) -> str:
@@ -136,7 +164,7 @@ def check_corpus(path: Path, cache: Path) -> Result:
     """
     corpus = Corpus(path, cache, patience=PATIENCE)
     try:
-        left_out = [*_describe_skipped(corpus), *_describe_unknown(corpus.unknown_files)]
+        left_out = _describe_left_out(corpus)
         detail = "; ".join([corpus.progress.rstrip(".") or f"{corpus.size:,} documents", *left_out])
         remedy = "Ask, or run this again: reading goes on where it ended."
         status: Status = "warn" if corpus.progress or left_out else "ok"
@@ -145,28 +173,16 @@ def check_corpus(path: Path, cache: Path) -> Result:
         corpus.close()
 
 
-def _describe_skipped(corpus: Corpus) -> list[str]:
-    """The files that cannot be read in whole, by their reasons."""
-    reasons = list(corpus.files_by_fault().items())
-    lines = [f"{fault}: {_list_names(names)}" for fault, names in reasons[:MAX_KINDS]]
-    if rest := sum(len(names) for _, names in reasons[MAX_KINDS:]):
-        lines.append(f"files that cannot be read for other reasons: {rest:,}")
+def _describe_left_out(corpus: Corpus) -> list[str]:
+    """The files that cannot be read in whole, by reasons, and those that are no documents."""
+    reasons = corpus.files_by_fault().items()
+    lines = [f"{fault}: {_list_names(names)}" for fault, names in islice(reasons, MAX_KINDS)]
+    if kinds := Counter(PurePath(name).suffix.lower() for name in corpus.unknown_files):
+        named = ", ".join(f"{kind or 'none'}: {n:,}" for kind, n in kinds.most_common(MAX_KINDS))
+        lines.append(f"files of other types: {kinds.total():,} ({sanitize_line(named, MAX_NAME)})")
     return lines
 
 
 def _list_names(names: Sequence[str]) -> str:
     shown = ", ".join(sanitize_line(name, MAX_NAME) for name in names[:MAX_EXAMPLES])
     return f"{len(names):,} ({shown}{', ...' if len(names) > MAX_EXAMPLES else ''})"
-
-
-def _describe_unknown(files: Sequence[str]) -> list[str]:
-    """The files that are no documents, by their suffixes."""
-    if not files:
-        return []
-    suffixes = Counter(PurePath(name).suffix.lower() or "without suffix" for name in files)
-    kinds = [
-        f"{sanitize_line(suffix, MAX_NAME)}: {count:,}"
-        for suffix, count in suffixes.most_common(MAX_KINDS)
-    ]
-    more = ", ..." if len(suffixes) > MAX_KINDS else ""
-    return [f"files of other types: {len(files):,} ({', '.join(kinds)}{more})"]

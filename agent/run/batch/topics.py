@@ -20,6 +20,7 @@ class Topic(NamedTuple):
     fault: str = ""  # why the line is not a valid topic; empty: it is valid
 
 
+COLUMNS = ("topic", "question")  # that may hold what is asked
 MAX_ID_CHARS = 200
 MAX_LINE_CHARS = 1_000_000  # of a line of JSON; a longer line is not a topic
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
@@ -70,18 +71,21 @@ def _parse_json_line(line: str, n: int) -> Topic:
         value = None
     if isinstance(value, str):
         return Topic(n, value)
-    if not isinstance(value, dict) or not isinstance(value.get("topic"), str):
+    fields = value if isinstance(value, dict) else {}
+    topic = next((fields[name] for name in COLUMNS if isinstance(fields.get(name), str)), None)
+    if topic is None:
         return Topic(n, "", f'Line {n} is not {{"id": ..., "topic": "..."}}.')
-    return _make_topic(value.get("id"), value["topic"], n)
+    return _make_topic(fields.get("id"), topic, n)
 
 
 def _parse_csv(lines: Iterable[str], delimiter: str) -> Iterator[Topic]:
     rows = csv.DictReader(lines, delimiter=delimiter)
-    if "topic" not in (rows.fieldnames or ()):
+    name = next((name for name in COLUMNS if name in (rows.fieldnames or ())), None)
+    if name is None:
         fault = "The file has no column `topic`."
         raise UsageError(fault, f"Its first line names the columns: id{delimiter}topic.")
     for row in rows:
-        yield _make_topic(row.get("id") or None, row["topic"] or "", rows.line_num)
+        yield _make_topic(row.get("id") or None, row[name] or "", rows.line_num)
 
 
 def _make_topic(topic_id: object, text: str, n: int) -> Topic:

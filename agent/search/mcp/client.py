@@ -24,9 +24,9 @@ from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from agent import __version__
-from agent.errors import OutsideError
+from agent.errors import OutsideError, SearchFailed
 from agent.outside import spawn
-from agent.outside.tls import load_tls_context
+from agent.outside.network import find_proxy, load_tls_context
 from agent.search.mcp.tools import McpTools, find_tools
 from agent.settings.mcp_servers import McpServer
 from agent.state import Outcome
@@ -200,7 +200,9 @@ class McpClient:
         http = httpx2.AsyncClient(
             headers={**self._server.headers, "Accept-Encoding": "identity"},
             timeout=self._seconds,
-            verify=load_tls_context(),
+            verify=load_tls_context(SearchFailed),
+            trust_env=False,
+            proxy=find_proxy(self._server.url, SearchFailed),
             event_hooks={"response": [self._bound]},
         )
         await stack.enter_async_context(http)

@@ -13,6 +13,7 @@ from agent.outside import run_with_timeout
 from agent.outside.http import Endpoint
 from agent.pages.fetch import PLAIN_TEXT, PageReader
 from agent.search.scholar.records import ARXIV_DOI, is_place
+from agent.search.scholar.services import contact_headers
 from agent.settings import Settings
 from agent.state import Hit, Page, SearchResults
 from agent.state.json_data import get_path
@@ -35,6 +36,7 @@ class OpenTexts:
     def __init__(self, settings: Settings, reader: PageReader, read: Callable[[str], Page]) -> None:
         """`reader` takes the text out of bytes; `read` reads any page."""
         self._reader, self._read, self._contact = reader, read, settings.scholar_contact
+        self._headers = contact_headers(settings)
         self._hits: dict[str, Hit] = {}
         self._seconds = OPEN_SHARE * settings.page_timeout
         base = settings.base_url("europepmc").rstrip("/")
@@ -83,7 +85,9 @@ class OpenTexts:
         if doi and self._contact and not doi.startswith(ARXIV_DOI):
             path = f"/{quote(doi, safe='/:;()._-')}"
             with suppress(OutsideError):
-                told = self._unpaywall.call(path, params={"email": self._contact})
+                told = self._unpaywall.call(
+                    path, params={"email": self._contact}, headers=self._headers
+                )
                 place = get_path(told, "best_oa_location", "url_for_pdf")
                 yield from [place] if isinstance(place, str) and is_place(place) else []
 
@@ -92,6 +96,6 @@ class OpenTexts:
         base = self._europepmc.base_url
         if not place.startswith(f"{base}/"):
             return self._read(place)
-        data = self._europepmc.fetch(place.removeprefix(base))
+        data = self._europepmc.fetch(place.removeprefix(base), headers=self._headers)
         page = self._reader.build(hit.url, hit.title, data, "application/jats+xml")
         return page.model_copy(update={"text_from": "europepmc"})

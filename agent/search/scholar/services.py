@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from agent import USER_AGENT
 from agent.search.scholar.records import build_hit, read_authors
 from agent.search.table_service import TableService, read_fields
+from agent.settings import Settings
 from agent.state import Hit
 from agent.state.json_data import Json
 
 MAX_INDEX = 2000  # words of an abstract
+
+
+def contact_headers(settings: Settings) -> dict[str, str]:
+    """The User-Agent with the contact of who asks, if there is one."""
+    agent, contact = settings.user_agent or USER_AGENT, settings.scholar_contact
+    return {"User-Agent": f"{agent} mailto:{contact}" if contact else agent}
 
 
 class ScholarService(TableService):
@@ -19,8 +27,7 @@ class ScholarService(TableService):
 
     @property
     def headers(self) -> dict[str, str]:
-        agent, contact = super().headers["User-Agent"], self.settings.scholar_contact
-        told = {"User-Agent": f"{agent} mailto:{contact}" if contact else agent}
+        told = contact_headers(self.settings)
         return told | ({"x-api-key": self.key} if self.key else {})
 
     def complete(self, row: Json) -> Json:

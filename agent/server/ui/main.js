@@ -173,6 +173,10 @@ async function followUp(field) {
 
 async function submit() {
   clearProblem();
+  if (!status.ready) {
+    showProblem(new Problem(status.error, status.remedy));
+    return;
+  }
   const body = asking.readForm(form);
   const fault = asking.requestFault(body);
   form.elements.question.setAttribute("aria-invalid", String(Boolean(fault)));
@@ -309,6 +313,7 @@ async function start() {
     remedy,
   }));
   byId("model").textContent = serviceText(status);
+  form.querySelector("button.main").disabled = !status.ready;
   documents.isOpen = Boolean(status.documents);
   byId("add-file").hidden = !documents.isOpen;
   try {
