@@ -19,15 +19,14 @@ if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is 
 EPILOG = """\b
 Examples:
   research-agent doctor
-  research-agent doctor --corpus ~/notes
+  research-agent doctor --json
 """
 
 
 @shell.command(EPILOG)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of a table.")
-@click.option("--corpus", type=shell.PATH, help="Say what of this folder or .jsonl is indexed.")
 @shell.options("trust-env")
-def command(as_json: bool, corpus: Path | None, trust_env: bool | None) -> int:
+def command(as_json: bool, trust_env: bool | None) -> int:
     """Say what is set, what answers and what to fix, within ten seconds.
 
     Each search provider that has its key is asked one small query; models, and the search of
@@ -37,7 +36,7 @@ def command(as_json: bool, corpus: Path | None, trust_env: bool | None) -> int:
     from agent.cli.diagnosis.checks import missing_requirements, run_checks
 
     with redirect_stdout(sys.stderr):  # libraries may print; standard output is the report's
-        checks = run_checks(os.environ, Path(), trust_env=trust_env, corpus=corpus)
+        checks = run_checks(os.environ, Path(), trust_env=trust_env)
     missing = missing_requirements(checks)
     text = _format_json(checks, missing) if as_json else _format_table(checks, missing)
     shell.print_text(text)

@@ -28,7 +28,7 @@ MAX_RETRY_WAIT = 60.0  # seconds; a service that asks for a longer wait is not r
 STREAM_TIMEOUT = 900.0  # seconds for a whole reply that keeps coming
 THINKING_ROOM = 8  # times the tokens of a reply, where a model thinks before it
 MAX_KEPT_REPLY = 4000  # characters of a reply that could not be parsed, kept in the journal
-FITTING_SHARE = 0.6  # of a prompt that is too long
+FITTING_SHARE = 0.5  # of a prompt that is too long
 MAX_CUTS = 2  # how often a prompt is shortened until it fits
 MAX_ASKED = 2  # how often a task is asked in one form
 
@@ -94,7 +94,7 @@ class ModelChain:
         for model in order:
             if model_label(model) in self._lost and len(order) > 1:
                 continue  # its provider refused the key
-            if attempts.has_cost and not self._may_ask_again(model, attempts):
+            if attempts.costs and not self._may_ask_again(model, attempts):
                 break
             try:
                 return self._ask(model, attempts)
@@ -106,14 +106,9 @@ class ModelChain:
                     break
         if last_error.outcome in _RETRYABLE:
             self._retry_waits = ()  # no model is available: the next task is not retried
-        raise ModelFailed(
-            last_error.message,
-            last_error.remedy,
-            outcome=last_error.outcome,
-            attempts=tuple(attempts.recorded),
-            spent=attempts.total_cost,
-            costs=attempts.costs,
-        )
+        last_error.attempts = tuple(attempts.recorded)
+        last_error.spent, last_error.costs = attempts.total_cost, attempts.costs
+        raise last_error
 
     def _order(self, kind: TaskKind) -> list[Model]:
         """The models that a kind of task is asked of, in order; the last one where all are lost."""
@@ -286,11 +281,6 @@ class _TaskAttempts(Generic[AnswerT]):
                 usd=model.cost_usd(generation),
             )
         )
-
-    @property
-    def has_cost(self) -> bool:
-        """Whether a reply came, though none that could be used."""
-        return bool(self._paid)
 
     @property
     def costs(self) -> tuple[ModelCost, ...]:

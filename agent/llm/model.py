@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from pydantic import field_validator
@@ -94,6 +95,9 @@ class HttpModel:
 
     _price: Price | None = None
     forms: FormLadder
+    #: One request, in a form; and whether an option that a refusal names is left out, or lowered.
+    _generate: Callable[[Task[Any], str, str], Generation]
+    _drop_option: Callable[[Task[Any], str, ModelFailed], bool]
 
     def generate(self, task: Task[Any], correction: str) -> Generation:
         """Answer a task. Raises ModelFailed with the outcome of this one try."""
@@ -104,13 +108,6 @@ class HttpModel:
             except ModelFailed as error:
                 if not self._drop_option(task, form, error):
                     raise
-
-    def _generate(self, task: Task[Any], correction: str, form: str) -> Generation:
-        raise NotImplementedError
-
-    def _drop_option(self, task: Task[Any], form: str, refusal: ModelFailed) -> bool:
-        """Leave out or lower what a refusal names; False if it names nothing that was sent."""
-        raise NotImplementedError
 
     def cost_usd(self, generation: Generation) -> float | None:
         """US dollars, by the service's word or by the price; None where neither is known."""

@@ -51,9 +51,8 @@ def _load_context(named: tuple[tuple[str, str], ...]) -> ssl.SSLContext:
     if not named:
         context = httpx2.create_ssl_context(trust_env=False)  # by truststore beyond Linux
         folder = Path(ssl.get_default_verify_paths().openssl_capath)
-        if type(context) is ssl.SSLContext and not (
-            context.get_ca_certs() or any(folder.glob("*"))
-        ):
+        is_plain = type(context) is ssl.SSLContext
+        if is_plain and not (context.get_ca_certs() or any(folder.glob("*"))):
             context.load_verify_locations(DEFAULT_CA_BUNDLE_PATH)
         return context
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

@@ -113,14 +113,6 @@ class Corpus:
         """The files that could not be read, or not to their end, each with the reason."""
         return tuple(f"{name}: {fault}" for name, fault in self._index.skipped_files)
 
-    def files_by_fault(self) -> dict[str, list[str]]:
-        """The same files, and those read in part, by the reason; first where there are most."""
-        partial = {PARTIAL: list(self.partial_files)} if self.partial_files else {}
-        found: dict[str, list[str]] = {**partial}
-        for name, fault in self._index.skipped_files:
-            found.setdefault(fault, []).append(name)
-        return dict(sorted(found.items(), key=lambda item: -len(item[1])))
-
     @property
     def unknown_files(self) -> tuple[str, ...]:
         """The files of the folder that are no documents: of another type, or no regular files."""

@@ -276,29 +276,6 @@ def test_wrong_usage_exits_2(tmp_path: Path) -> None:
     assert done.returncode == 2 and "--yaml" in done.stderr and not done.stdout
 
 
-def test_a_corpus_is_told_by_what_is_left_out(tmp_path: Path) -> None:
-    docs = tmp_path / "docs"
-    docs.mkdir()
-    for n in range(5):
-        (docs / f"n{n}.md").write_text(f"# Note {n}\n\nHerons.\n")
-        (docs / f"b{n}.docx").write_bytes(b"PK")
-    (docs / "empty.md").write_text(" ")
-    (docs / "a\x1b[2J.gif").write_bytes(b"GIF89")
-    environment = {"CACHE_DIR": str(tmp_path / "cache"), "SEARCH_PROVIDERS": "serper"}
-    done = doctor("--corpus", str(docs), cwd=tmp_path, environment=environment)
-    (line,) = [line for line in done.stdout.splitlines() if line.startswith("warn  documents")]
-    assert "\x1b" not in line
-    assert "5 documents; it is damaged" in line and ": 5 (b0.docx, b1.docx, b2.docx, ...)" in line
-    assert "it has no text: 1 (empty.md)" in line and "files of other types: 1 (.gif: 1)" in line
-    for file in (*docs.glob("b*"), *docs.glob("e*"), *docs.glob("*.gif")):
-        file.unlink()
-    (check,) = [c for c in run_checks(environment, tmp_path, corpus=docs) if c.name == "documents"]
-    assert (check.status, check.detail) == ("ok", "5 documents")
-    checks = run_checks(environment, tmp_path, corpus=docs / "no")
-    (check,) = [c for c in checks if c.name == "documents"]
-    assert check.status == "fail" and "does not exist" in check.detail
-
-
 def test_a_window_that_is_too_small_is_told(services: Services, tmp_path: Path) -> None:
     own = {"OPENAI_BASE_URL": f"{services.base}/openai", "OPENAI_MODEL": "small"}
     services.openai_needs_key = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from functools import partial
 from pathlib import Path
@@ -37,12 +37,11 @@ def run_checks(
     folder: Path,
     deadline: float = DEADLINE,
     trust_env: bool | None = None,
-    corpus: Path | None = None,
 ) -> list[Check]:
     """Run all checks and return their results in a fixed order, with secrets redacted.
 
     `shell`: the variables of the shell; those of the user's file and of the folder's `.env` are
-    read. `deadline`: seconds for all checks. `corpus`: one to look into, beside the demo's.
+    read. `deadline`: seconds for all checks.
     """
     ends_at = time.monotonic() + deadline
     variables, jobs = _read_files(shell, folder)
@@ -61,7 +60,7 @@ def run_checks(
         jobs["settings"] = lambda: settings_result
     else:
         export_to_libraries(variables)
-        jobs |= service_checks(settings.model_copy(update={"corpus": corpus}))
+        jobs |= service_checks(settings)
     return redact(_run_jobs(jobs, ends_at), find_secrets(values))
 
 
@@ -147,30 +146,24 @@ def redact(checks: Iterable[Check], secrets: Sequence[str]) -> list[Check]:
     secret, or NAME_LENGTH regardless of case. Of names, which a user chooses, only the latter is
     replaced.
     """
-    short = set(_substrings(secrets, TEXT_LENGTH))
-    long = set(_substrings([secret.casefold() for secret in secrets], NAME_LENGTH))
 
-    def mask(text: str, substrings: Iterable[str] = ()) -> str:
+    def mask(text: str, length: int, fold: Callable[[str], str]) -> str:
+        starts = ((one, i) for one in secrets for i in range(max(1, len(one) - length + 1)))
+        pieces = {fold(one[i : i + length]) for one, i in starts}
+        words = text.split(" ")
+        hidden = (any(piece in fold(word) for piece in pieces) for word in words)
         return " ".join(
-            "[hidden]"
-            if any(substring in word for substring in substrings)
-            or any(substring in word.casefold() for substring in long)
-            else word
-            for word in text.split(" ")
+            "[hidden]" if is_hidden else word for is_hidden, word in zip(hidden, words, strict=True)
         )
+
+    def mask_text(text: str) -> str:
+        return mask(mask(text, NAME_LENGTH, str.casefold), TEXT_LENGTH, str)
 
     return [
         check._replace(
-            name=mask(check.name),
-            detail=mask(check.detail, short),
-            remedy=mask(check.remedy, short),
+            name=mask(check.name, NAME_LENGTH, str.casefold),
+            detail=mask_text(check.detail),
+            remedy=mask_text(check.remedy),
         )
         for check in checks
     ]
-
-
-def _substrings(secrets: Iterable[str], length: int) -> Iterator[str]:
-    """All substrings of this length; a secret that is shorter as a whole."""
-    for secret in secrets:
-        for i in range(max(1, len(secret) - length + 1)):
-            yield secret[i : i + length]

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 import time
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import partial
-from itertools import islice
-from pathlib import Path, PurePath
+from pathlib import Path
 from tempfile import TemporaryFile
 
-from agent.cli.diagnosis.results import Job, Result, Status, make_error_result
+from agent.cli.diagnosis.results import Job, Result, make_error_result
 from agent.errors import AgentError
 from agent.evidence import estimate_tokens
 from agent.llm import Generation, Model, model_label
@@ -21,11 +19,9 @@ from agent.outside import Task, spawn
 from agent.pages.browser import REMEDY, find_browser
 from agent.run.models import make_models
 from agent.search import Provider, build_search_chain
-from agent.search.corpus import Corpus
 from agent.search.mcp.source import open_servers
 from agent.settings import Settings, user_folder
 from agent.state import Frozen
-from agent.state.sanitizing import sanitize_line
 
 AROUND_EVIDENCE = 1500  # tokens of a prompt and its reply, about
 PROBE_QUERY = "Wikipedia"  # every search engine has hits for it
@@ -40,8 +36,6 @@ def service_checks(settings: Settings) -> dict[str, Job]:
         "directory of caches": lambda: _check_writable(cache, "CACHE_DIR"),
         "browser": lambda: _check_browser(settings.page_browser_path),
     }
-    if settings.corpus:
-        jobs["documents"] = partial(check_corpus, settings.corpus, cache)
     return {**jobs, **_model_checks(settings), **_search_checks(settings)}
 
 
@@ -146,43 +140,3 @@ def _check_search(provider: Provider) -> Result:
     if hits := len(provider.search(PROBE_QUERY)):
         return Result("ok", f"answers; hits: {hits}")
     return Result("warn", "answers, but knows nothing of Wikipedia", "Try again later.")
-
-
-# --- a corpus ------------------------------------------------------------------------------------
-
-
-PATIENCE = 6.0  # seconds for files that are not in the index yet: the doctor has ten
-MAX_KINDS = 10  # reasons, and suffixes
-MAX_EXAMPLES = 3  # files that are named for each reason
-MAX_NAME = 200  # characters
-
-
-def check_corpus(path: Path, cache: Path) -> Result:
-    """What of a corpus is found by a search. Raises UsageError where nothing is.
-
-    Files are read meanwhile; those for which there is no time are read by the next run.
-    """
-    corpus = Corpus(path, cache, patience=PATIENCE)
-    try:
-        left_out = _describe_left_out(corpus)
-        detail = "; ".join([corpus.progress.rstrip(".") or f"{corpus.size:,} documents", *left_out])
-        remedy = "Ask, or run this again: reading goes on where it ended."
-        status: Status = "warn" if corpus.progress or left_out else "ok"
-        return Result(status, detail, remedy if corpus.progress else "")
-    finally:
-        corpus.close()
-
-
-def _describe_left_out(corpus: Corpus) -> list[str]:
-    """The files that cannot be read in whole, by reasons, and those that are no documents."""
-    reasons = corpus.files_by_fault().items()
-    lines = [f"{fault}: {_list_names(names)}" for fault, names in islice(reasons, MAX_KINDS)]
-    if kinds := Counter(PurePath(name).suffix.lower() for name in corpus.unknown_files):
-        named = ", ".join(f"{kind or 'none'}: {n:,}" for kind, n in kinds.most_common(MAX_KINDS))
-        lines.append(f"files of other types: {kinds.total():,} ({sanitize_line(named, MAX_NAME)})")
-    return lines
-
-
-def _list_names(names: Sequence[str]) -> str:
-    shown = ", ".join(sanitize_line(name, MAX_NAME) for name in names[:MAX_EXAMPLES])
-    return f"{len(names):,} ({shown}{', ...' if len(names) > MAX_EXAMPLES else ''})"
