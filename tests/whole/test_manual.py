@@ -37,7 +37,7 @@ MANUAL = [
 README = PAGES["README.md"]
 COMMAND = re.compile(r"(?:python -m agent\.cli|research-agent)(?![\w.-])([^`\n|#<>]*)")
 #: Names in capitals that the pages have and that are no settings.
-OTHER_NAMES = {"HTTPS_PROXY", "MODEL_PROVIDERS", "NO_COLOR", "OLLAMA_CONTEXT_LENGTH"}
+OTHER_NAMES = {"MODEL_PROVIDERS", "NO_COLOR", "OLLAMA_CONTEXT_LENGTH"}
 OTHER_NAMES |= {"RESEARCH_AGENT_TRUST_ENV"}
 #: Lines that need a key, a network, an engine of containers, or do not end by themselves.
 ELSEWHERE = re.compile(
@@ -127,7 +127,7 @@ def test_every_option_alone_in_code_exists() -> None:
 
 
 def test_every_variable_that_is_told_exists() -> None:
-    known = set(settings.ENVIRONMENT) | OTHER_NAMES
+    known = {*settings.ENVIRONMENT, *settings.LIBRARY_VARIABLES} | OTHER_NAMES
     for name in MANUAL:
         told = re.findall(r"`([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\b", PAGES[name])
         for variable in told:
