@@ -18,8 +18,7 @@ from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from agent.evidence import content_words, fold, rank_texts, split_sentences
-from agent.evidence.names import find_names
-from agent.llm.extractive.question import parse_question
+from agent.evidence.names import find_names, find_question_names
 from agent.outside import Task
 from agent.outside.tools import Exchange
 from evals.knowing import Word, judge_prompt
@@ -225,7 +224,7 @@ class HonestReader(Scripted):
     def _first_queries(self) -> list[str]:
         """The question, the sub-questions that depend on no other, and its names."""
         ready = [step.query for step in self._steps if not step.needs]
-        named = parse_question(self._question).names
+        named = find_question_names(self._question)
         return _deduplicate([self._question, *ready, *named])[:QUERIES]
 
     def _next_queries(self, prompt: str) -> list[str]:

@@ -25,6 +25,8 @@ from agent.state import (
 
 Status = Literal["complete", "partial", "insufficient", "error"]
 
+#: Of an answer that was found by its words.
+PASSAGES = "Passages that may answer: they have the words of the question, and no model read them."
 MOST_NAMED = 5  # slots or pages in one sentence
 #: Outcomes of a try at a search provider after which nothing stands in for it: it answered, or it
 #: was never to be asked.
@@ -71,6 +73,8 @@ def find_shortfalls(research: Research, findings: Mapping[str, Finding]) -> Iter
     reflections = research.reflections
     if reflections and not reflections[-1].answerable:
         yield "By what the reader of the sources says, they do not answer the question."
+    if research.may_answer and claims:
+        yield PASSAGES
     yield from _count_unsupported(claims)
 
 

@@ -188,13 +188,16 @@ def _is_whole(text: str, at: int, spans: Sequence[tuple[int, int]]) -> bool:
         return False
     before = text[slice(*spans[at - 1])] if at else ""
     after = text[slice(*spans[at + 1])] if at + 1 < len(spans) else ""
-    begins = _STOP.search(before) or not before or is_heading(before) or is_row(before)
+    is_field = bool(_NAMED_VALUE.search(sentence)) and not sentence[:1].islower()
+    is_open = not before or is_heading(before) or is_row(before)
+    begins = is_field or is_open or _STOP.search(before)
     ends = _STOP.search(sentence) or not after[:1].islower()
     return bool(begins and ends) or "\n\n" in text[max(0, start - 2) : start]
 
 
 def _strip_stops(text: str) -> str:
-    return fold(text).strip(" .!?。！？")
+    """A text without its last stop, and without the mark of a list before it."""
+    return fold(text).strip(" .!?。！？-*•")
 
 
 _STOP = re.compile(r"[.!?…。！？؟۔।:：][\"'”’»“‘«)\]」』）]*$")

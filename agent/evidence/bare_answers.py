@@ -8,10 +8,16 @@ from typing import NamedTuple
 from agent.evidence import closest_sentences, split_sentences
 from agent.evidence.citing import compose_answer
 from agent.evidence.instructions import find_instruction
+from agent.evidence.language import language_of
 from agent.evidence.markers import cited_numbers, strip_markers
-from agent.evidence.words import count_words
+from agent.evidence.quoting import ranked_pieces
+from agent.evidence.ranking import word_shares
+from agent.evidence.words import content_words, count_words
 from agent.state import Answered, Cited, Draft, Quote, Source
 
+#: The share of a topic, by how rare its words are, that the closest sentence has with its title.
+#: Set by hand: where no page has a name of two, the other one is less.
+NEAR = 0.5
 BARE = "The answer came without a quote: what fits it best was taken"  # for Verify to judge
 
 
@@ -64,7 +70,14 @@ def _cite_candidates(answer: str, sources: Sequence[Source], topic: str, max_wor
 def find_closest(sources: Sequence[Source], topic: str) -> Quote | None:
     """The sentence that fits a topic best, for a reader who is given no answer.
 
-    None where it gives orders to a model.
+    None where it lacks the rare words of the topic, or gives orders to a model.
     """
-    best = next(iter(closest_sentences(topic, sources)), None)
-    return best if best and not find_instruction(best.text) else None
+    best = next(iter(closest_sentences(topic, sources, most=1)), None)
+    if best is None or find_instruction(best.text):
+        return None
+    language = language_of(topic).tag
+    pieces = ranked_pieces(sources, topic, split_sentences)
+    bags = [set(content_words(source.page.text[a:b], language)) for source, (a, b) in pieces]
+    shares = word_shares(content_words(topic, language), bags)
+    own = content_words(f"{sources[best.source - 1].page.title} {best.text}", language)
+    return best if sum(shares.get(word, 0.0) for word in set(own)) >= NEAR else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from agent.evidence.language import language_of
@@ -103,3 +103,11 @@ def rank_texts(texts: Sequence[str], query: str) -> list[float]:
         for word in found[i]:
             scores[i] += rarity[word] * bag[word] * 2.2 / (bag[word] + 1.2 * length)
     return scores
+
+
+def word_shares(words: Sequence[str], bags: Sequence[Collection[str]]) -> dict[str, float]:
+    """What share of a query each of its words is: the rarer among bags of words, the more."""
+    held = {word: sum(word in bag for bag in bags) for word in words}
+    rarity = {w: math.log(1 + (len(bags) - n + 0.5) / (n + 0.5)) + 0.5 for w, n in held.items()}
+    total = sum(rarity.values())
+    return {word: value / total for word, value in rarity.items()}

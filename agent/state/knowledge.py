@@ -246,15 +246,23 @@ class Research:
         return [event for event in self.events_of(Failed) if event.what == "llm"]
 
     @property
-    def is_answered_without_model(self) -> bool:
-        """Whether a model failed, and rules drafted what is answered in its place.
-
-        That is what was drafted last; of a report, all of its sections.
-        """
+    def is_drafted_by_rules(self) -> bool:
+        """Whether rules drafted what is answered: what was drafted last, of a report all of it."""
         names = DRAFTING - {"summary"}
         drafting = [event for event in self.events_of(Asked) if event.task in names]
         last = [event for event in drafting if event.task == "section"] or drafting[-1:]
-        return bool(self.model_failures) and all(event.is_by_rules for event in last)
+        return bool(last) and all(event.is_by_rules for event in last)
+
+    @property
+    def is_answered_without_model(self) -> bool:
+        """Whether a model failed, and rules drafted what is answered in its place."""
+        return bool(self.model_failures) and self.is_drafted_by_rules
+
+    @property
+    def may_answer(self) -> bool:
+        """Whether rules drafted the answer, and no fields of a page say all that is asked."""
+        is_whole = bool(self.reflections) and not self.reflections[-1].need_more
+        return self.is_drafted_by_rules and not is_whole
 
     @property
     def answer(self) -> Composed | None:

@@ -31,7 +31,7 @@ from agent.state import (
 )
 from agent.state.urls import canonical_url
 from agent.steps.asking import ask_with_fallback, begin, try_to_ask
-from agent.steps.generate_queries import Recency, deduplicate_queries
+from agent.steps.generate_queries import STAND_IN, Recency, deduplicate_queries
 from agent.steps.prompt_rules import (
     ANSWER_RULE,
     DATA_RULE,
@@ -303,17 +303,19 @@ def _build_reflection(
     research: Research, found: Coverage | Reading
 ) -> tuple[Reflected, tuple[str, ...]]:
     """What this and earlier rounds found; and a warning for each value of a wrong type."""
-    statements, misfits = ground_rows(found.slots, research.slots, research.sources)
+    slots = _read_slots(research, found)
+    statements, misfits = ground_rows(found.slots, slots, research.sources)
     said = research.latest_statements(*statements)
-    slots = _find_supported(research, said)
-    findings = make_findings(slots, said, research.sources, research.topic)
+    supported = _find_supported(slots, said, research.sources)
+    findings = make_findings(supported, said, research.sources, research.topic)
     draft = _take_draft(found)
     stands = draft is not None and has_citation(draft, research.sources)
     open_slots = _find_open(findings, research, all_missing=found.need_more or not stands)
     lone = find_lone(research, findings) if research.round == 1 and not open_slots else []
     open_slots += lone
     is_read_whole = draft is not None or (research.section and not research.slots)
-    need_more = bool(open_slots) or bool(found.need_more and is_read_whole and not stands)
+    is_open = is_read_whole and (not stands or research.is_read_by_rules)
+    need_more = bool(open_slots) or bool(found.need_more and is_open)
     reflection = Reflected(
         round=research.round,
         findings=findings,
@@ -326,15 +328,26 @@ def _build_reflection(
     return reflection, misfits
 
 
-def _find_supported(research: Research, said: Sequence[Statement]) -> list[Slot]:
+def _find_supported(
+    slots: Sequence[Slot], said: Sequence[Statement], sources: Sequence[Source]
+) -> list[Slot]:
     """The slots that are asked for, and those that a page which fills them names."""
 
     def is_named(slot: Slot) -> bool:
         words = set(content_words(slot_words(slot)))
-        pages = (research.sources[s.quote.source - 1].page for s in said if s.slot == slot.name)
+        pages = (sources[s.quote.source - 1].page for s in said if s.slot == slot.name)
         return any(words & set(content_words(f"{page.title} {page.text}")) for page in pages)
 
-    return [slot for slot in research.slots if slot.is_asked or is_named(slot)]
+    return [slot for slot in slots if slot.is_asked or is_named(slot)]
+
+
+def _read_slots(research: Research, found: Coverage | Reading) -> tuple[Slot, ...]:
+    """The slots of a run; where rules read, nobody named one and a page has some, those."""
+    is_named = any(slot.needed or slot.name != STAND_IN for slot in research.slots)
+    if is_named or not research.is_read_by_rules:
+        return research.slots
+    names = dict.fromkeys(row.name for row in found.slots if row.value)
+    return tuple(Slot(name=name, needed=False) for name in names) or research.slots
 
 
 def _take_draft(found: Coverage | Reading) -> Draft | None:

@@ -216,3 +216,14 @@ def test_any_claim_and_any_quote_can_be_compared(claim: str, page: str) -> None:
     assert all(name in claim for name in find_unquoted(claim, own))
     found = find_differences(claim, own)
     assert found is None or (found.sentence in page and all(w in claim for w in found.claim))
+
+
+def test_a_line_with_a_labelled_field_is_quoted_as_a_sentence() -> None:
+    text = "The flat has two rooms.\n\n- Rent: 900 crowns\n- Deposit: 1,680 crowns\nRooms | 2"
+    place = (QuotePlace(text, "Flat", 0, len(text)),)
+    for line in ("Rent: 900 crowns", "Deposit: 1,680 crowns", "Rooms | 2"):
+        assert is_quoted(line, place)
+    assert not is_quoted("1,680 crowns", place)
+    wrapped = "It was sold in the shops of the harbour and of the whole town in two\n"
+    wrapped += "colours: red and blue."
+    assert not is_quoted("colours: red and blue.", (QuotePlace(wrapped, "", 0, len(wrapped)),))

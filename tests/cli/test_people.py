@@ -195,13 +195,13 @@ def test_a_narrow_terminal_is_not_overrun_and_has_no_colours_where_none_are_want
 def test_disagreement_is_told_first_and_in_amber(tmp_path: Path) -> None:
     (tmp_path / "c").mkdir()
     for name, count in (("a", "4,200"), ("b", "3,850")):
-        said = f"Northwind Energy had {count} employees at the end of 2024."
+        said = f"# Northwind Energy\n\nIt sells power.\n\nEmployees at the end of 2024: {count}\n"
         (tmp_path / "c" / f"{name}.md").write_text(said)
-    question = "How many employees did Northwind Energy have at the end of 2024?"
+    question = "Employees of Northwind Energy at the end of 2024?"
     options = ("--offline", "--corpus", "c")
     said = in_terminal(question, *options, home=tmp_path)
     text = STYLE.sub("", said.out)
-    box = text[text.index("The sources disagree") : text.index("Northwind Energy had 4,200 emp")]
+    box = text[text.index("The sources disagree") : text.index("2024: 4,200")]
     first = text[: text.index("Answered in part: ")]
     assert "4,200" in first and "3,850" in first and "╮" in box
     assert "\x1b[33m The sources disagree" in said.out

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from agent.evidence import anchor_quote, content_words
-from agent.evidence.language import is_surely_other, language_of, load_language
+from agent.evidence.language import language_of, load_language
 from agent.llm.extractive.engine import Extractive
-from agent.llm.extractive.question import parse_question
 from agent.outside import Excerpt
 from agent.search.corpus import Corpus
 from agent.steps.generate_queries import MakeQueries
@@ -74,30 +73,6 @@ def test_no_stop_word_is_searched(language: str, question: str, _said: str) -> N
     assert all(set(query.casefold().strip("¿? ").split()) - stop for query in plan.queries)
 
 
-@pytest.mark.parametrize(
-    ("question", "kind"),
-    [
-        ("Wann wurde die Brücke eröffnet?", "date"),
-        ("Où se trouve le musée ?", "place"),
-        ("¿Cuántos habitantes tiene Lund?", "number"),
-        ("Quanto custou a ponte do porto?", "money"),
-        ("Hoe hoog is de toren?", "number"),
-        ("这座桥有多长？", "number"),
-        ("متى افتتح الجسر؟", "date"),
-        ("谁发明了电话？", "name"),
-        ("Is it open on Sunday?", "yesno"),
-        ("In what year did it open?", "date"),
-        ("What should I do when the light is red?", "text"),
-        ("Why was the bridge closed?", "reason"),
-        ("ما سبب إغلاق الجسر؟", "reason"),
-        ("橋が壊れた原因は何ですか？", "reason"),
-        ("How does the bridge know how many cars are on it?", "passage"),
-    ],
-)
-def test_what_a_question_asks_for_is_told_in_each_language(question: str, kind: str) -> None:
-    assert parse_question(question).kind == kind
-
-
 def test_runs_without_blanks_are_cut_where_words_end() -> None:
     assert content_words("城を建てた", "ja") == ["城", "建"]  # the endings say nothing
     assert content_words("桥的总设计师", "zh") == ["总设", "设计", "计师", *"桥总设计师"]
@@ -122,18 +97,3 @@ def test_other_forms_are_found(tmp_path: Path, title: str, text: str, question: 
     corpus = Corpus(file, None)
     assert [hit.title for hit in corpus.search(question)] == [title]
     corpus.close()
-
-
-@pytest.mark.parametrize(
-    ("text", "tag", "is_other"),
-    [
-        ("Le pont est dans la ville de Lund, et il est très grand.", "en", True),
-        ("Le pont est dans la ville de Lund, et il est très grand.", "fr", False),
-        ("Мост находится в городе Лунд.", "en", True),
-        ("The bridge is in the city of Lund, and it is very large.", "es", True),
-        ("Martin | Lang | Roma | Che | 12 | Le Pont | La Rue", "en", False),  # names are of none
-        ("", "de", False),
-    ],
-)
-def test_only_prose_is_surely_of_another_language(text: str, tag: str, is_other: bool) -> None:
-    assert is_surely_other(text, tag) == is_other

@@ -193,20 +193,16 @@ def test_offline_the_demo_fills_a_schema(tmp_path: Path) -> None:
 
 
 def test_offline_pages_that_disagree_are_both_heard(tmp_path: Path) -> None:
-    rows = [
-        ("https://a.test/", "Report", "Chile | 2–1 | Peru\nRojas 3' | Report |\nReferee: Al Pay"),
-        ("https://b.test/", "File", "Chile | 3–1 | Peru\nSoto 8' | Report |\nReferee: Al Pay"),
-    ]
     corpus = tmp_path / "c.jsonl"
-    text = "{0} of the 1999 Copa America, Chile against Peru.\n\n4 May 1999 | 18:00\n{1}\n"
-    lines = ({"title": f"1999 Copa {k}", "text": text.format(k, b), "url": u} for u, k, b in rows)
+    text = "The cup of 1999 was held in Chile.\n\nScore: {}\nReferee: Al Pay\n"
+    rows = (("https://a.test/", "2–1"), ("https://b.test/", "3–1"))
+    lines = ({"title": "1999 Copa", "text": text.format(score), "url": url} for url, score in rows)
     corpus.write_text("\n".join(map(json.dumps, lines)))
     kept = {"runs_dir": tmp_path / "runs", "cache_dir": tmp_path / "cache", "corpus": corpus}
     offline = parse_settings({}, offline=True, slots=("score", "referee"), **kept)
-    topic = "What was the score of Chile against Peru at the 1999 Copa America?"
-    run, answer, _ = run_audited(offline, topic)
+    run, answer, _ = run_audited(offline, "1999 Copa")
     score = answer.slots["score"]
-    assert score.status == "conflict"
+    assert (answer.status, score.status) == ("partial", "conflict")
     assert {score.value, score.alternatives[0].value} == {"2–1", "3–1"}
     assert answer.slots["referee"].status == "filled"
     assert any("2–1" in query and "3–1" in query for query in run.research.queries)

@@ -334,5 +334,8 @@ def test_what_came_closest_stands_beside_the_answer() -> None:
     assert [(one.id, one.quote) for one in answer.closest] == [(1, "It makes pumps.")]
     assert "It makes pumps." not in answer.answer and "It makes pumps." in to_markdown(answer)
     # a reader that cites nothing: the sentence that fits the question best
-    fallback = build_abstention(research, Draft(answer=""))
+    asked = "Who leads Acme Pumps in Ulm?"
+    fallback = build_abstention(read("Acme Pumps is in Ulm.", "It is old.", topic=asked))
     assert [quote.text for quote in fallback.closest] == ["Acme Pumps is in Ulm."]
+    other = read("Velmora Pumps is in Bonn.", "It is old.", topic=asked)
+    assert build_abstention(other).closest == ()  # without the rare words

@@ -422,21 +422,23 @@ def _by_prompt(asked: ModelRequest) -> Reply:
 def test_offline_it_follows_what_it_reads(tmp_path: Path) -> None:
     folder = tmp_path / "notes"
     folder.mkdir()
-    (folder / "firm.md").write_text(f"# Velmora Works\n\n{FIRM}\n", encoding="utf-8")
+    firm = "The founder of Velmora Works, in the city of Lund, was Ada Lindqvist."
+    (folder / "firm.md").write_text(f"# Velmora Works\n\n{firm}\n", encoding="utf-8")
     (folder / "ada.md").write_text(f"# Ada Lindqvist\n\n{PERSON}\n", encoding="utf-8")
     settings = Settings(
         offline=True, strategy="loop", corpus=folder, runs_dir=tmp_path, cache_dir=tmp_path
     )
     run, given = ended(settings)
     assert "Uppsala" in given.answer
-    assert {claim.verdict for claim in given.claims} <= {"supported", "unchecked"}
+    assert {claim.verdict for claim in given.claims} == {"quoted"}
     assert {event.model for event in run.research.events_of(AskedEvent)} == {"extractive"}
 
 
 def test_offline_with_the_demo_corpus(tmp_path: Path) -> None:
     settings = Settings(offline=True, strategy="loop", runs_dir=tmp_path, cache_dir=tmp_path)
     run, given = ended(settings, "Who won the 2022 FIFA World Cup?")
-    assert given.status == "complete" and "Argentina" in given.answer
+    assert given.status == "partial" and "Argentina" in given.answer
+    assert any(one.startswith("Passages that may answer") for one in given.warnings)
     assert run.research.events_of(Started)[0].strategy == "loop"
     _, given = ended(settings, "Who discovered the shoe size of Napoleon's horse?")
     assert given.status == "insufficient" and "Unable to find the answer" in given.answer

@@ -179,7 +179,7 @@ def test_offline_a_small_report_of_quotes(tmp_path: Path) -> None:
     run, answer = run_checked_report(
         "Who won the 2022 FIFA World Cup, and who scored the goals?", settings
     )
-    assert answer.status == "complete" and not answer.degraded and answer.usage.llm_calls == 0
+    assert answer.status == "partial" and not answer.degraded and answer.usage.llm_calls == 0
     report = report_of(run)
     assert report.themes and answer.report
     assert re.match(r"Of (\d+) sentences 0 are confirmed, \1 quoted", answer.report.rationale)
@@ -197,8 +197,8 @@ def test_offline_a_small_report_of_quotes(tmp_path: Path) -> None:
         (claim.citations[0], pages[claim.citations[0]].text.find(claim.text))
         for claim in theme.claims
     ]
-    assert len(dict(read)) > 1  # in the order of its pages, one page after the other
-    assert read == sorted(read, key=lambda one: (list(dict(read)).index(one[0]), one[1]))
+    assert len(dict(read)) > 1  # the best one, then in the order of its pages, one after the other
+    assert read[1:] == sorted(read[1:], key=lambda one: (list(dict(read)).index(one[0]), one[1]))
     sentences = [claim.text for claim in claims_of_body(report)]
     assert len(sentences) == len(set(sentences))
     deep = settings.model_copy(update=DEPTHS["deep"])

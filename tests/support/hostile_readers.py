@@ -13,12 +13,12 @@ def readers() -> dict[str, Reader]:
     from agent import evidence
     from agent.checking.rules import decide_verdict
     from agent.checking.shown import QuotePlace
-    from agent.evidence import asked, citing, instructions, links, markers, names, quantities
+    from agent.evidence import citing, instructions, links, markers, names, quantities
     from agent.evidence.lists import list_lengths
     from agent.evidence.markdown import read_pieces
     from agent.llm.extractive.engine import Extractive
-    from agent.llm.extractive.lines import quotable_lines
-    from agent.llm.extractive.question import parse_question
+    from agent.llm.extractive.fields import find_fields
+    from agent.llm.extractive.lines import read_lines, read_question
     from agent.llm.extractive.ranking import score_lines
     from agent.outside import Excerpt
     from agent.slots import forms, grounding, rows, sameness
@@ -80,7 +80,6 @@ def readers() -> dict[str, Reader]:
         "find_scores": quantities.find_scores,
         "read_scores": quantities.read_scores,
         "is_score": quantities.is_score,
-        "find_places": asked.find_places,
         "find_instruction": instructions.find_instruction,
         "normalize_markers": markers.normalize_markers,
         "strip_markers": markers.strip_markers,
@@ -129,11 +128,9 @@ def readers() -> dict[str, Reader]:
         ),
         "same_value": lambda text: sameness.same_value(text[:1000], text[1:1001]),
         "is_swapped_score": lambda text: sameness.is_swapped_score("3-2", text, "2-3", text),
-        "parse_question": parse_question,
-        "quotable_lines": lambda text: quotable_lines([excerpt(text)]),
-        "score_lines": lambda text: score_lines(
-            quotable_lines([excerpt(text)]), parse_question(topic)
-        ),
+        "read_question": read_question,
+        "find_fields": lambda text: find_fields(read_lines([excerpt(text)])),
+        "score_lines": lambda text: score_lines(read_lines([excerpt(text)]), read_question(topic)),
         "the engine's answer": answer,
         "sanitize_line": lambda text: sanitize_line(text, 500),
         "strip_markup": lambda text: strip_markup(text, 500),

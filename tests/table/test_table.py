@@ -38,8 +38,8 @@ def corpus(tmp_path: Path) -> Path:
     names = ", ".join(TOWNS)
     (folder / "county.md").write_text(f"# Norddal\n\nThe towns of Norddal are {names} and Elva.\n")
     for name, (river, people) in TOWNS.items():
-        text = f"# {name}\n\n{name} is a town. The capital of {name} is {river}.\n"
-        (folder / f"{name}.md").write_text(f"{text}\n{name} has a population of {people:,}.")
+        text = f"# {name}\n\n{name} is a town.\n\nCapital: {river}\n"
+        (folder / f"{name}.md").write_text(f"{text}Population: {people:,}\n")
     return folder
 
 

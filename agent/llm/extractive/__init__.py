@@ -1,1 +1,1 @@
-"""The engine without a model: it answers tasks by quoting sentences of the evidence."""
+"""The backend without a model: a finder, which quotes sentences and fields of the evidence."""

@@ -1,66 +1,67 @@
-"""No model at all: tasks answered from their typed inputs, by rules, with verbatim sentences."""
+"""No model at all: tasks answered with passages and fields of the evidence, word for word."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
-from itertools import pairwise
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any
 
 from agent.errors import ModelFailed
-from agent.evidence import is_row, split_sentences
+from agent.evidence import CJK, stop_words
+from agent.evidence.language import CLOSING
 from agent.evidence.markers import strip_markers
-from agent.evidence.names import find_names
-from agent.llm.extractive import report as reports
-from agent.llm.extractive.confidence import ANSWERED, rate_answer
-from agent.llm.extractive.fact import is_generic
-from agent.llm.extractive.filling import Filled, fill_slot
-from agent.llm.extractive.follow_up import complete_question, search_words
-from agent.llm.extractive.lines import Line, quotable_lines
-from agent.llm.extractive.queries import (
-    distinct_queries,
-    propose_queries,
-    slot_queries,
-    words_as_written,
+from agent.evidence.names import find_names, find_question_names
+from agent.llm.extractive.fields import (
+    LabelledValue,
+    fill_slot,
+    read_pages,
+    suggest_fields,
+    unasked_lines,
 )
-from agent.llm.extractive.question import ParsedQuestion, parse_question
-from agent.llm.extractive.ranking import ScoredLine, score_lines
-from agent.llm.extractive.rows import fill_rows
-from agent.llm.extractive.selection import choose_sentences, join_neighbours
-from agent.llm.extractive.templates import side_slots, suggest_slots
+from agent.llm.extractive.lines import STOPS, Line, Question, read_lines, read_question
+from agent.llm.extractive.ranking import (
+    ANSWERED,
+    MOST,
+    Scored,
+    choose_lines,
+    rate_answer,
+    score_lines,
+)
 from agent.llm.model import Generation
 from agent.outside import Task
 from agent.outside.turns import TURNS
 from agent.slots.forms import slot_words
 from agent.state import Slot
 
-MORE = 3  # queries of a further round
-MOST_CLOSE = 60  # words of what came closest, where nothing answers
+QUERIES = 5
+FURTHER = 3  # queries of a further round
+MOST_FIELDS = 12  # of a page, as slots
 
 
 class Extractive:
-    """The engine that stands in where no model is used: deterministic, offline, in milliseconds.
+    """The backend that stands in where no model is used: deterministic, offline, in milliseconds.
 
-    It quotes and never writes: an answer is made of whole sentences of the evidence, a slot's
-    value stands in its quote, and what the evidence does not say is left open.
+    It finds passages and fields and quotes them; it writes nothing and plans no slots.
     """
 
     provider = "extractive"
     name = "extractive"
 
     def generate(self, task: Task[Any], correction: str) -> Generation:
-        """Answer a task as JSON text. Raises ModelFailed for a task that rules cannot answer."""
+        """Answer a task as JSON text. Raises ModelFailed for a task that a finder cannot answer."""
         answers: dict[str, Callable[[Task[Any]], dict[str, Any]]] = {
             "generate_queries": _make_queries,
             "understand": _understand,
             "reflect": _reflect,
             "decide": _decide,
-            "synthesize": _synthesize,
-            "plan": lambda task: reports.make_plan(task.topic, _make_queries(task)["queries"]),
+            "synthesize": lambda task: _Finder(task).draft(),
+            "plan": _make_plan,
             "gather": lambda _: {"calls": []},  # code searches and reads where no tool is called
             "section": _write_section,
-            "summary": lambda task: reports.sum_up(task, _synthesize(_with_slots(task))),
-            "verify": lambda _: {"verdicts": []},  # the rules judge
+            "summary": _sum_up,
+            "verify": lambda _: {"verdicts": []},
             "mend": lambda _: {"answer": "", "citations": []},
         }
         if task.name not in answers:
@@ -71,7 +72,7 @@ class Extractive:
             )
         with TURNS.take():
             answer = answers[task.name](task)
-        confidence = answer.pop("probability", None)
+        confidence = answer.pop("confidence", None)
         return Generation(text=json.dumps(answer, ensure_ascii=False), confidence=confidence)
 
     def warm(self) -> None:
@@ -89,182 +90,212 @@ class Extractive:
         return 0.0
 
 
+# --- what to search for --------------------------------------------------------------------------
+
+
 def _make_queries(task: Task[Any]) -> dict[str, Any]:
-    question = parse_question(task.topic)
-    slots = task.slots or suggest_slots(question)
-    rows = [{"name": s.name, "description": s.description, "needed": s.needed} for s in slots]
-    return {"queries": propose_queries(question, slots), "slots": rows}
+    """The question, its words, and what the caller's slots ask of them; no slots of its own."""
+    question = read_question(task.topic)
+    names = find_question_names(task.topic, stop_words(question.language))
+    written = _written_words(question)
+    about = " ".join(names) or " ".join(written[:6])
+    asked = [f"{about} {slot_words(slot)}" for slot in _named_slots(task)]
+    found = [question.text, " ".join(written), *asked, *names]
+    queries = list(dict.fromkeys(query[:300] for query in found if query.strip()))
+    return {"queries": queries[:QUERIES] or [task.topic], "slots": _describe_slots(task)}
+
+
+def _named_slots(task: Task[Any]) -> list[Slot]:
+    """The slots that somebody named: not the one that stands for an answer."""
+    return [slot for slot in task.slots if slot.needed or slot.name != "answer"]
+
+
+def _describe_slots(task: Task[Any]) -> list[dict[str, Any]]:
+    return [s.model_dump(include={"name", "description", "needed"}) for s in _named_slots(task)]
+
+
+def _written_words(question: Question) -> list[str]:
+    """The content words of a question as written; a run without blanks in pieces."""
+    found = re.findall(r"[\w'’.&-]*\w", question.text)
+    if len(found) == 1 and re.match(f"[{CJK}]", found[0][-1]):
+        found = [found[0][i : i + 4] for i in range(0, len(found[0]), 4)]
+    stop = stop_words(question.language)
+    return [word for word in found if word.casefold() not in stop]
 
 
 def _understand(task: Task[Any]) -> dict[str, Any]:
-    earlier = getattr(task, "earlier", ())
-    question = complete_question(task.topic, earlier, has_slots=bool(task.slots))
-    plan = _make_queries(task.model_copy(update={"topic": question}))
-    queries = [search_words(task.topic, earlier), *plan["queries"]]
-    return {"question": question, "queries": queries, "slots": plan["slots"]}
+    """A question that names nothing is about what the one before it named."""
+    earlier, topic = getattr(task, "earlier", ()), task.topic
+    if earlier and not find_question_names(topic):
+        words = _written_words(read_question(earlier[-1].question))
+        subject = [word for word in words if not word.islower()] or words
+        topic = f"{topic.rstrip(' ?？؟')} {' '.join(subject)}?"
+    return {"question": topic, **_make_queries(task.model_copy(update={"topic": topic}))}
 
 
-# --- reflect -------------------------------------------------------------------------------------
+# --- what the evidence says ----------------------------------------------------------------------
 
 
-def _reflect(task: Task[Any]) -> dict[str, Any]:
-    """What the evidence says of the slots; without any, whether it says what the topic asks for."""
-    asked = "answer" in task.answer_type.model_fields
-    task = task if asked else _with_slots(task)
-    read = _read(task)
-    question, ranked = read.question, read.ranked
-    told = fill_rows(task.slots, question, ranked if read.is_sure else ())
-    missing = [Slot(name=slot_words(row["name"])) for row in told if row["value"] is None]
-    hops = [*_next_hops(question, ranked, task), *slot_queries(question, missing)]
-    more = distinct_queries(hops, question) or [" ".join(words_as_written(question)[:8])]
-    draft = _draft(task, read) if asked else {}
-    return {
-        "answerable": draft.get("answer") != "",  # where none is asked for it is not known
-        **draft,
-        "slots": told,
-        "need_more": bool(missing),
-        "new_queries": [query or question.text for query in more][:MORE] if missing else [],
-    }
+class _Finder:
+    """What the evidence of a task has for its question: lines by rank, fields, how sure it is."""
 
+    def __init__(self, task: Task[Any]) -> None:
+        self.question = read_question(task.topic)
+        self.limit = int(getattr(task, "max_words", 80))
+        self.named = _named_slots(task)
+        lines = read_lines(task.evidence)
+        self.ranked: list[Scored] = score_lines(lines, self.question)
+        self.pages = read_pages(lines, self.question)
 
-def _with_slots(task: Task[Any]) -> Task[Any]:
-    """A task whose slots are those that its topic suggests, unless it has some."""
-    slots = task.slots or suggest_slots(parse_question(task.topic))
-    return task.model_copy(update={"slots": slots})
+    @cached_property
+    def fillings(self) -> dict[str, list[LabelledValue]]:
+        """The fields of each slot that the caller named and that one fills."""
+        found = {s.name: fill_slot(s, self.question, self.pages) for s in self.named}
+        return {name: fields for name, fields in found.items() if fields}
 
-
-def _next_hops(
-    question: ParsedQuestion, ranked: Sequence[ScoredLine], task: Task[Any]
-) -> list[str]:
-    """Names in the best sentences that have no page of their own yet: the way to a second fact."""
-    titles = {excerpt.title.casefold() for excerpt in task.evidence}
-    told = question.text.casefold()
-    best = sorted(ranked, key=lambda s: -s.score)[:2]
-    found = [name for s in best for name in find_names(s.line.text)]
-    fresh = [n for n in found if n.casefold() not in titles and n.casefold() not in told]
-    return list(dict.fromkeys(fresh))[:2]
-
-
-# --- decide --------------------------------------------------------------------------------------
-
-
-def _decide(task: Task[Any]) -> dict[str, Any]:
-    """Answer where the evidence does; else follow the names that it gives; else give up.
-
-    While the asked facts are not all found, names are followed once, though some answer would do.
-    """
-    task = _with_slots(task)
-    before = getattr(task, "queries", ())
-    draft, reflected = _synthesize(task), _reflect(task)
-    hops = reflected["new_queries"] if task.evidence else []
-    fresh = _drop_searched([*hops, *_make_queries(task)["queries"]], task)[:MORE]
-    early = reflected["need_more"] and len(before) <= MORE and bool(_drop_searched(hops, task))
-    if draft["answer"] and not early:
-        return {"action": "return_answer", **draft}
-    return {"action": "search_web" if fresh else "return_answer", "queries": fresh}
-
-
-def _drop_searched(queries: Sequence[str], task: Task[Any]) -> list[str]:
-    known = {query.casefold() for query in getattr(task, "queries", ())}
-    fresh = distinct_queries(queries, parse_question(task.topic))
-    return [query for query in fresh if query.casefold() not in known]
-
-
-# --- report ---------------------------------------------------------------------------------------
-
-
-def _write_section(task: Task[Any]) -> dict[str, Any]:
-    return reports.write_section(task, {} if task.slots else _synthesize(_with_slots(task)))
-
-
-# --- synthesize ----------------------------------------------------------------------------------
-
-
-class _Read(NamedTuple):
-    """A question, the lines of the evidence with their scores for it, and what they state."""
-
-    question: ParsedQuestion
-    ranked: list[ScoredLine]
-    stated: list[tuple[Slot, Filled]]
-    confidence: float
+    @cached_property
+    def own_fields(self) -> tuple[list[LabelledValue], bool]:
+        """The fields that are the slots where nobody named one, and whether these settle it."""
+        return ([], False) if self.named else suggest_fields(self.question, self.pages)
 
     @property
-    def is_sure(self) -> bool:
-        return self.confidence >= ANSWERED
+    def is_whole(self) -> bool:
+        """Whether fields say all that is asked."""
+        return (
+            all(s.name in self.fillings for s in self.named) if self.named else self.own_fields[1]
+        )
+
+    @cached_property
+    def confidence(self) -> float:
+        """How likely the lines answer."""
+        return rate_answer(self.ranked, self.question)
+
+    @property
+    def is_told(self) -> bool:
+        """Whether there is something to show."""
+        return self.confidence >= ANSWERED or self.is_whole or bool(self.fillings)
+
+    def lines(self) -> list[Line]:
+        """At most three lines: those that fill slots, then the best of the page that settles it."""
+        if self.named and self.is_whole:
+            found = []
+        else:
+            own = {field.line.source for field in self.own_fields[0] if self.is_whole}
+            unasked = unasked_lines(self.question, self.pages)
+            ranked = [s for s in self.ranked if not own or s.line.source in own]
+            ranked = [s for s in ranked if s.line not in unasked]
+            found = choose_lines(ranked, self.question, self.limit)
+        fills = [fields[0].line for fields in self.fillings.values()]
+        return list(dict.fromkeys((*fills, *found)))[:MOST]
+
+    def draft(self) -> dict[str, Any]:
+        """The passages as an answer; none below the line."""
+        lines = self.lines() if self.is_told else []
+        return {
+            "answer": _write(lines),
+            "citations": [{"source": line.source, "quote": line.text} for line in lines],
+            "confidence": self.confidence,
+        }
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each slot and page that fills it; one without a value where none does."""
+        empty = {"value": None, "source": None, "quote": ""}
+        rows = []
+        for slot in self.named:
+            name = slot.name.partition("[]")[0]
+            fields = self.fillings.get(slot.name, ())
+            rows += [_make_row(name, f, is_list="[]" in slot.name) for f in fields]
+            rows += [] if fields else [{"name": name, **empty}]
+        for field in self.own_fields[0][:MOST_FIELDS] if self.is_told else ():
+            name = re.sub(r"\W+", "_", field.label.casefold()).strip("_")
+            rows += [_make_row(name, field, is_list=False)] if name else []
+        return rows
 
 
-def _read(task: Task[Any]) -> _Read:
-    question = parse_question(task.topic)
-    ranked = score_lines(quotable_lines(task.evidence), question)
-    found = ((slot, fill_slot(slot, question, ranked)) for slot in task.slots)
-    stated = [(slot, value) for slot, value in found if value]
-    confidence = rate_answer(question, ranked, is_stated=bool(stated))
-    return _Read(question, ranked, stated, confidence)
+def _make_row(name: str, field: LabelledValue, *, is_list: bool) -> dict[str, Any]:
+    items = [item for item in re.split(r"\s*[,;、]\s*", field.value) if item]
+    value = json.dumps(items, ensure_ascii=False) if is_list else field.value
+    return {"name": name, "value": value, "source": field.line.source, "quote": field.line.text}
 
 
-def _synthesize(task: Task[Any]) -> dict[str, Any]:
-    return _draft(task, _read(task))
-
-
-def _draft(task: Task[Any], read: _Read) -> dict[str, Any]:
-    """The answer in whole sentences, each with its citation, and how sure it is.
-
-    The sentences that state what was asked for come first. They are all that is said where rows of
-    a table state it, or where every fact that was asked for by name is told. Where it is not sure
-    the answer is empty, and what is cited is what came closest.
-    """
-    question, ranked, stated, confidence = read
-    if not read.is_sure:
-        closest = choose_sentences(question, ranked, MOST_CLOSE)[:1]
-        return {"answer": "", "citations": _cite(closest), "probability": confidence}
-    told = list(dict.fromkeys(found.line for _, found in stated))
-    facts = {slot.name: found.line for slot, found in stated}
-    own = [facts.get(slot.name) for slot in task.slots if _is_own_fact(slot, question)]
-    limit = int(getattr(task, "max_words", 80))
-    if (own and all(own)) or any(found.is_field for _, found in stated):
-        picked = told
-    else:
-        picked = choose_sentences(question, ranked, limit, [line for line in own if line])
-        picked = sorted(picked, key=lambda line: line not in told)  # what was asked for is first
-        said = {line.source for line in picked}
-        sides = (facts[name] for name in side_slots(question) if name in facts)
-        picked += [line for line in sides if line.source not in said]
-    picked = join_neighbours(picked, [s.line for s in ranked], told, limit)
-    return {
-        "answer": _write_answer(picked),
-        "citations": _cite(picked),
-        "probability": confidence,
-    }
-
-
-def _cite(lines: Sequence[Line]) -> list[dict[str, Any]]:
-    return [{"source": line.source, "quote": line.text} for line in lines]
-
-
-def _write_answer(picked: Sequence[Line]) -> str:
-    """Quoted sentences, each with its marker and none that its page has, as in `[1, 3]` of code.
-
-    Rows of a table, items of a list and what would be read as one sentence begin a line.
-    """
-    listed = {line for pair in pairwise(picked) if pair[1].goes_on_list(pair[0]) for line in pair}
-    text = ""
-    for before, line in zip((None, *picked), picked, strict=False):
-        mark = line.mark if line in listed else ""
-        ends = before and (before in listed or not _are_apart(before, line))
-        inline = line in listed and not mark
-        text += "\n" if mark or is_row(line.text) or (ends and not inline) else " "
-        text += f"{mark}{strip_markers(line.text)} [{line.source}]"
+def _write(lines: Sequence[Line]) -> str:
+    """Quoted lines, each with its marker; what is no sentence has a line of its own."""
+    text, before = "", " "
+    for line in lines:
+        apart = " " if line.text.rstrip(CLOSING).endswith(STOPS) else "\n"
+        text += f"{min(apart, before)}{strip_markers(line.text)} [{line.source}]"
+        before = apart
     return text.strip()
 
 
-def _are_apart(before: Line, line: Line) -> bool:
-    """Whether two lines, one behind the other, are read as two sentences."""
-    spans = split_sentences(f"{before.text} {line.text}")
-    return any(end == len(before.text) for _, end in spans)
+def _reflect(task: Task[Any]) -> dict[str, Any]:
+    finder = _Finder(task)
+    draft = finder.draft() if "answer" in task.answer_type.model_fields else {}
+    return {
+        "answerable": draft.get("answer") != "",
+        **draft,
+        "slots": finder.rows(),
+        "need_more": not finder.is_whole,
+        "new_queries": [] if finder.is_whole else _next_queries(finder, task),
+    }
 
 
-def _is_own_fact(slot: Slot, question: ParsedQuestion) -> bool:
-    """Whether a slot is a fact of its own, not the answer itself or a side of a comparison."""
-    if is_generic(slot.name):
-        return len(question.parts) > 1
-    return slot.name not in side_slots(question)
+def _next_queries(finder: _Finder, task: Task[Any]) -> list[str]:
+    """Names in the best lines that have no page of their own: the way to a second fact."""
+    known = finder.question.text.casefold()
+    titles = {excerpt.title.casefold() for excerpt in task.evidence}
+    best = sorted(finder.ranked, key=lambda s: -s.score)[:2]
+    names = dict.fromkeys(name for s in best for name in find_names(s.line.text))
+    return [n for n in names if n.casefold() not in titles and n.casefold() not in known][:2]
+
+
+def _decide(task: Task[Any]) -> dict[str, Any]:
+    """Search what is new, names in the best lines first; then show what was found."""
+    before = {query.casefold() for query in getattr(task, "queries", ())}
+    finder = _Finder(task)
+    hops = _next_queries(finder, task) if task.evidence else []
+    planned = _make_queries(task)["queries"]
+    fresh = [query for query in (*hops, *planned) if query.casefold() not in before]
+    is_early = len(before) <= FURTHER and not finder.is_whole
+    if fresh and (not finder.is_told or (is_early and fresh[0] in hops)):
+        return {"action": "search_web", "queries": fresh[:FURTHER]}
+    return {"action": "return_answer", **finder.draft()}
+
+
+# --- a report ------------------------------------------------------------------------------------
+
+
+def _make_plan(task: Task[Any]) -> dict[str, Any]:
+    queries = _make_queries(task)["queries"]
+    rows = [{"query": q, "priority": "Medium" if n else "High"} for n, q in enumerate(queries)]
+    return {"prioritized_sub_queries": rows}
+
+
+def _write_section(task: Task[Any]) -> dict[str, Any]:
+    """The lines that fit the questions of a section, or its heading."""
+    heading = getattr(task, "heading", "")
+    whole = task.topic if heading in task.topic else f"{task.topic} {heading}"
+    asked = [slot.name for slot in task.slots] or [whole, *getattr(task, "questions", ())]
+    lines: dict[Line, None] = {}
+    sure = 0.0
+    for topic in asked:
+        finder = _Finder(task.model_copy(update={"topic": topic, "slots": ()}))
+        if finder.is_told:
+            lines |= dict.fromkeys(finder.lines())
+            sure = max(sure, finder.confidence)
+        elif topic == whole:
+            break  # a search of it says less than it does
+    rows = [
+        {"text": line.text, "citations": [{"source": line.source, "quote": line.text}]}
+        for line in lines
+    ]
+    return {"sentences": rows, "confidence": sure or None}
+
+
+def _sum_up(task: Task[Any]) -> dict[str, Any]:
+    """The first sentence of each section."""
+    rows, at = [], 1
+    for own in getattr(task, "sections", ()):
+        rows += [{"text": own[0], "of": [at]}] if own else []
+        at += len(own)
+    return {"summary": rows}

@@ -1,98 +1,170 @@
-"""Values that stand beside their names: in a form, in a box beside a text, in a row of a table.
-
-`School Name: Lund`, `Billing Type: | Net 30`, `Height | 330 m`, `Tea | Stock: 12 | Price: 3`.
-"""
+"""Labelled fields: `Deposit: 1,680 crowns`, `Height | 330 m`, a cell below its column's name."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from agent.evidence.asked import find_values
+from agent.evidence import word_shares
 from agent.evidence.language import ends_as_question
-from agent.llm.extractive.fact import is_generic
-from agent.llm.extractive.lines import Line
-from agent.llm.extractive.question import ParsedQuestion
-from agent.llm.extractive.ranking import ScoredLine
+from agent.llm.extractive.lines import STOPS, Line, Question
+from agent.slots.forms import slot_words, to_typed
 from agent.state import Slot
 
-LONGEST_NAME = 60  # characters
-ABOVE = 300  # characters above a field that tell what it is of
-_NAMED = re.compile(rf"([^\s:|][^:|]{{0,{LONGEST_NAME - 1}}}):(?:\s+(\S.*))?")
-_NEXT = re.compile(r"\s(?=[^\W\d_][\w ]{0,30}:(?:\s|$))")  # a name behind a value, in one line
-UNFIT = frozenset({"yesno", "reason", "passage"})  # questions that no single value answers
-TYPED = frozenset({"number", "date", "money"})
+LONGEST_LABEL, LONGEST_VALUE = 60, 300  # characters
+_LABELLED = re.compile(rf"([^\s:：|][^:：|]{{0,{LONGEST_LABEL - 1}}})(?::\**\s+|：\s*)(\S.*)")
+NAMED = 0.5  # the share of a title that a question says of the page that it is about
+SPOKEN = 0.6  # the share of a question that a page speaks of that fills a slot
 
 
-class NamedValue(NamedTuple):
-    """A value with its name, and what the row is called in which it stands."""
+class LabelledValue(NamedTuple):
+    """A value with its label, the line that states both, and what its row is called."""
 
-    name: str
+    label: str
     value: str
+    line: Line
     row: str = ""
 
 
-def find_fields(text: str) -> Iterator[NamedValue]:
-    """The fields of a line."""
-    cells = [cell.strip() for cell in text.split(" | ")]
-    read = [_NAMED.fullmatch(cell) for cell in cells]
-    row = cells[0] if not read[0] else read[0][2] or ""
-    if len(cells) == 2 and not read[1] and not (read[0] and row):
-        name = read[0][1] if read[0] else cells[0]
-        yield from [NamedValue(name, cells[1])] if len(name) <= LONGEST_NAME else []
-    for n, found in enumerate(read):
-        if found and found[2]:
-            yield NamedValue(found[1], _NEXT.split(found[2])[0].rstrip(), row if n else "")
+def find_fields(lines: Sequence[Line]) -> list[LabelledValue]:
+    """The labelled fields among lines, in order."""
+    found: list[LabelledValue] = []
+    head: list[str] = []
+    for line in (line for line in lines if line.is_whole and not ends_as_question(line.text)):
+        cells = [cell.strip() for cell in line.text.strip("| ").split(" | ")]
+        head = head if line.is_below and len(head) == len(cells) else []
+        own = list(_read_cells(cells, head, line))
+        found += own
+        head = head or (cells if len(cells) > 1 and not any(field.row for field in own) else [])
+    return [f for f in found if 0 < len(f.value) <= LONGEST_VALUE and len(f.label) <= LONGEST_LABEL]
 
 
-def find_field(
-    slot: Slot, question: ParsedQuestion, ranked: Sequence[ScoredLine]
-) -> tuple[str, Line] | None:
-    """The value of the field that a slot or a question names, and its line.
+def _read_cells(cells: Sequence[str], head: Sequence[str], line: Line) -> Iterator[LabelledValue]:
+    """The fields of a line: those in its cells, a pair of cells, cells below a head."""
+    read = [_LABELLED.fullmatch(cell) for cell in cells]
+    row = "" if read[0] else cells[0]
+    if len(cells) == 2 and not any(read):
+        yield LabelledValue(cells[0].rstrip(":："), cells[1], line)
+    for one in filter(None, read):
+        yield LabelledValue(
+            one[1].strip("*_ "), one[2].strip(), line, row if len(cells) > 1 else ""
+        )
+    if len(head) == len(cells) and not any(read):
+        yield from (LabelledValue(head[n], cells[n], line, row) for n in range(1, len(cells)))
 
-    All other words that are asked for stand on its page. None where two values of one page fit
-    equally well.
+
+class PageFields(NamedTuple):
+    """What a page says, as bags of words."""
+
+    title: frozenset[str]
+    words: frozenset[str]
+    fields: tuple[LabelledValue, ...]
+
+    def fit(self, question: Question) -> float:
+        """How well its title fits a question: Dice's coefficient; 0 where it says too little."""
+        said = len(self.title.intersection(question.words))
+        is_named = said and said >= NAMED * len(self.title)
+        return 2 * said / (len(self.title) + len(question.words)) if is_named else 0.0
+
+    def settles(self, question: Question) -> bool:
+        """Whether each word of a question is in its title, labels and values, and some in these."""
+        texts = (f"{one.label} {one.value}" for one in self.fields if not one.row)
+        told = {word for text in texts for word in question.read(text)}
+        return not told.isdisjoint(question.words) and {*question.words} <= told | self.title
+
+
+def read_pages(lines: Sequence[Line], question: Question) -> dict[int, PageFields]:
+    """The pages that lines are of, by the number of the source."""
+    fields, own = find_fields(lines), dict[int, list[Line]]()
+    for line in lines:
+        own.setdefault(line.source, []).append(line)
+    return {
+        n: PageFields(
+            title=frozenset(question.read(some[0].title)),
+            words=frozenset(word for line in some for word in question.read(line.about)),
+            fields=tuple(field for field in fields if field.line.source == n),
+        )
+        for n, some in own.items()
+    }
+
+
+def fill_slot(
+    slot: Slot, question: Question, pages: Mapping[int, PageFields]
+) -> list[LabelledValue]:
+    """The fields of a slot's name on the page that fits best, and on others of its very title.
+
+    A page that lacks rare words of the question is about something else.
     """
-    lines = [s.line for s in ranked if ": " in s.line.text or " | " in s.line.text]
-    if question.kind in UNFIT or not lines:
-        return None
-    pages: dict[int, set[str]] = {line.source: set() for line in lines}
-    for line in (s.line for s in ranked if s.line.source in pages):
-        pages[line.source].update(question.read(f"{line.title} {line.heading} {line.text}"))
-    found: dict[tuple[int, ...], list[tuple[str, Line]]] = {}
-    for line in (line for line in lines if not ends_as_question(line.text)):
-        for field in find_fields(line.text):
-            if fit := _fit(field, slot, question, line, pages[line.source]):
-                found.setdefault((*fit, -line.source), []).append((field.value, line))
-    best = found[max(found)] if found else []
-    return best[0] if len({value for value, _ in best}) == 1 else None
+    shares = word_shares(question.words, [page.words for page in pages.values()])
+    name = slot.name.removesuffix("[]").rpartition(".")[2]
+    own = _name_of(slot_words(name), question)
+    found = {
+        n: named
+        for n, page in pages.items()
+        if (named := [f for f in page.fields if _is_meant(f, own, question) and _fits(f, slot)])
+        and sum(share for word, share in shares.items() if word in page.words) >= SPOKEN
+    }
+    best = max((pages[n].fit(question) for n in found), default=0.0)
+    told = {n: fields for n, fields in found.items() if pages[n].fit(question) == best}
+    if len({pages[n].title for n in told}) != 1 or any(map(_differ, told.values())):
+        return []
+    return [fields[0] for fields in told.values()]
 
 
-def _fit(
-    field: NamedValue, slot: Slot, question: ParsedQuestion, line: Line, page: Collection[str]
-) -> tuple[int, ...] | None:
-    """How much of what is asked a field says, and what stands around it; None where it is another.
+def _name_of(text: str, question: Question) -> frozenset[str]:
+    return frozenset(question.read(text)) or frozenset([text.casefold()])
 
-    The words that it does not say stand on its page; if it says but one, which many names have,
-    beside or above it.
+
+def _is_meant(field: LabelledValue, own: frozenset[str], question: Question) -> bool:
+    """Whether a field has this name, and its row, if it is of one, is named by the question."""
+    row = set(question.read(field.row))
+    is_asked = not field.row or (bool(row) and row.issubset(question.words))
+    return is_asked and _name_of(field.label, question) == own
+
+
+def _fits(field: LabelledValue, slot: Slot) -> bool:
+    is_list = slot.name.endswith("[]")
+    return is_list or ("[]" not in slot.name and to_typed(field.value, slot) is not None)
+
+
+def _differ(fields: Sequence[LabelledValue]) -> bool:
+    """Whether fields of one page have several values."""
+    return len({field.value for field in fields}) > 1
+
+
+def suggest_fields(
+    question: Question, pages: Mapping[int, PageFields]
+) -> tuple[list[LabelledValue], bool]:
+    """The fields of the page whose title alone fits best, and whether they settle the question.
+
+    With them are those of pages of the very same title, which may disagree.
     """
-    name, told = set(question.read(field.name)), set(question.read(f"{field.name} {field.row}"))
-    own = set() if is_generic(slot.name) else set(question.read(slot.name.replace("_", " ")))
-    asked = {*question.words, *own}
-    is_new = bool(set(question.read(field.value)) - asked)
-    if not (name and told <= asked and is_new) or (own and name != own):
-        return None
-    context = set(question.read(line.context))
-    is_whole = bool(re.search(rf"\b{re.escape(field.name)}(?!\w)", question.text, re.I))
-    if len(told) == 1:
-        kind = "text" if own else question.kind
-        if kind in TYPED and not is_whole and not any(find_values(kind, field.value)):
-            return None
-        above = line.whole[max(0, line.start - ABOVE) : line.start]
-        page = {*context, *question.read(above)} if is_whole else context
-    starts = {word[:5] for word in page if len(word) > 5}
-    rest = asked - told
-    if not all(word in page or (len(word) > 5 and word[:5] in starts) for word in rest):
-        return None
-    return len(told), is_whole, len(rest & context)
+    best = max((page.fit(question) for page in pages.values()), default=0.0)
+    told = {n: page for n, page in pages.items() if best and page.fit(question) == best}
+    if len({page.title for page in told.values()}) != 1:
+        return [], False
+    settling = {n for n, page in pages.items() if page.settles(question)}
+    fields = [field for page in told.values() for field in _certain_fields(page)]
+    return fields, bool(settling) and settling <= told.keys()
+
+
+def _certain_fields(page: PageFields) -> Iterator[LabelledValue]:
+    """The fields of a page outside of rows whose label has one value there."""
+    by_label: dict[str, list[LabelledValue]] = {}
+    for field in (field for field in page.fields if not field.row):
+        by_label.setdefault(field.label.casefold(), []).append(field)
+    for label, fields in by_label.items():
+        if not _differ(fields) and to_typed(fields[0].value, Slot(name=label)) is not None:
+            yield fields[0]
+
+
+def unasked_lines(question: Question, pages: Mapping[int, PageFields]) -> set[Line]:
+    """The lines of fields, but sentences, whose label the question does not have."""
+    asked = frozenset(question.words)
+    return {
+        field.line
+        for page in pages.values()
+        for field in page.fields
+        if not (field.value.endswith(STOPS) or _name_of(field.label, question) <= asked)
+    }
