@@ -89,7 +89,9 @@ def command(**options: Any) -> int:
             shell.require_stdout()
         body = _read_body(options)
         report = _read_report(body, options)
-        settings, request = load_options(options), make_request({**options, "report": report})
+        beside = Path(options["report"]).parent if report and options["report"] != "-" else None
+        told = {**options, "report": report, "beside": beside}
+        settings, request = load_options(options), make_request(told)
         if options["estimate"]:
             return _print_estimate(settings, request)
         with redirect_stdout(sys.stderr):  # libraries may print; standard output is the result's

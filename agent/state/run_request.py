@@ -22,4 +22,5 @@ class RunRequest(Frozen):
     request_id: str = ""  # the name of a server's request, for the journal's header
     clarified: tuple[str, ...] = ()  # what the user answered to questions about the plan
     report: CitedReport | None = None  # somebody's report: it is checked, and nothing researched
+    beside: Path | None = None  # the folder of that report, whose files it may name
     search_uncited: bool = False  # a check searches for sentences that cite nothing

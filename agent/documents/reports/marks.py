@@ -7,8 +7,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from posixpath import splitext
 from typing import NamedTuple
 
+from agent.documents.registry import SUFFIXES
 from agent.documents.reports.sources import (
     DOI,
     HIGH,
@@ -203,6 +205,7 @@ class MarkFinder:
             return
         label = shown.replace("\\", "").strip("[]^ ")
         listed = self._references.find_all(read_labels(label) if label else [], line)
+        url = f"corpus:{url.removeprefix('./')}" if is_file_name(url) else url
         is_source = is_web_url(url) or url.startswith("corpus:")
         cited = tuple([Address.of(url, match["title"] or "")] if is_source else listed)
         is_note = not is_source or shown.strip("\\").startswith(("[", "^"))
@@ -250,6 +253,12 @@ class MarkFinder:
             words = self._text[max(0, at - 2 * AROUND) : at].split()[-5:]
             heads = (" ".join(words[n:]) for n in range(len(words)) if not words[n].islower())
             yield from list(filter(None, (found(head, mark.match["year"]) for head in heads)))[:1]
+
+
+def is_file_name(url: str) -> bool:
+    """Whether a link leads to a file beside the report, of a kind that is read."""
+    path = url.partition("#")[0]
+    return ":" not in path and not path.startswith("/") and splitext(path)[1].lower() in SUFFIXES
 
 
 def _is_name(shown: str) -> bool:
