@@ -36,7 +36,7 @@ UTF_8 = "; charset=utf-8"
 WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 FORMATS: dict[FormatName, FileFormat] = {
     "json": FileFormat("application/json", (".json",)),
-    "yaml": FileFormat("application/yaml", (".yaml", ".yml"), ("yaml",)),
+    "yaml": FileFormat("application/yaml", (".yaml", ".yml")),
     "markdown": FileFormat(f"text/markdown{UTF_8}", (".md",)),
     "html": FileFormat(f"text/html{UTF_8}", (".html", ".htm")),
     "text": FileFormat(f"text/plain{UTF_8}", (".txt",)),
