@@ -8,7 +8,9 @@ holds. No step runs. What a model judged is taken from the answer, and only limi
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -47,6 +49,9 @@ class Audited(NamedTuple):
 #: Of a result that is not in its form.
 NOTHING = Audited([], [], {"citations": 0, "claims": 0, "slots": 0, "pages": 0})
 BY_RULES = ("", "rule")
+_HASH = re.compile("[0-9a-f]{64}")
+MAX_FAILURES = 1000  # that are listed, so that no file of others fills the memory
+MAX_RESULT_VALUES = 50_000  # of JSON in a result; a long report has 10,000
 
 
 def audit_answer(answer: Json, journal: Path | None = None) -> Json:
@@ -59,13 +64,14 @@ def audit_answer(answer: Json, journal: Path | None = None) -> Json:
     is_older = answer.get("schema_version") in NEXT_VERSION
     answer = upgrade_answer(answer)
     is_check = answer.get("schema_version") == "check-2"
-    faults = _find_invalid_values(answer, CheckResult) if is_check else find_schema_errors(answer)
-    if failures := list(faults):
+    faults = find_schema_errors(answer, is_check=is_check)
+    if failures := list(islice(faults, MAX_FAILURES)):
         return _make_result(NOTHING._replace(failures=failures), is_stored=False)
     if journal is None and (named := get_path(answer, "run", "journal")):
         journal = Path(str(named))
     with translate_damage(journal or Path()):
-        evidence = read_evidence(journal)._replace(is_older=is_older)
+        evidence = read_evidence(journal, set(_HASH.findall(json.dumps(answer))))
+        evidence = evidence._replace(is_older=is_older)
         if is_check:
             audited = _audit_check(CheckResult.model_validate(answer), evidence)
         else:
@@ -111,15 +117,16 @@ def _find_differences(one: Any, other: Any, path: str = "") -> Iterator[str]:
         yield path
 
 
-def find_schema_errors(answer: Json) -> Iterator[Failure]:
-    """Where an answer object does not keep the JSON Schema, or the limits of JSON, and how."""
+def find_schema_errors(answer: Json, *, is_check: bool = False) -> Iterator[Failure]:
+    """Where a result does not keep the JSON Schema, or the limits of a result's JSON, and how."""
     try:
-        parse_json(json.dumps(answer))
+        parse_json(json.dumps(answer), MAX_RESULT_VALUES)
     except (ValueError, TypeError, RecursionError) as error:
         yield "$", str(error)[:300]
         return
-    failures = [(e.json_path, e.message[:300]) for e in answer_validator().iter_errors(answer)]
-    yield from failures or _find_invalid_values(answer, Answer)
+    errors = () if is_check else islice(answer_validator().iter_errors(answer), MAX_FAILURES)
+    failures = [(e.json_path, e.message[:300]) for e in errors]
+    yield from failures or _find_invalid_values(answer, CheckResult if is_check else Answer)
 
 
 def _find_invalid_values(value: Json, kind: type[BaseModel]) -> Iterator[Failure]:
@@ -127,7 +134,7 @@ def _find_invalid_values(value: Json, kind: type[BaseModel]) -> Iterator[Failure
     try:
         kind.model_validate(value)
     except ValidationError as error:
-        for row in error.errors():
+        for row in error.errors(include_input=False, include_url=False, include_context=False):
             yield ".".join(("$", *map(str, row["loc"]))), row["msg"]
 
 

@@ -9,18 +9,21 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 import tempfile
 import zipfile
-import zlib
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
 from agent import __version__
 from agent.answer import to_json
+from agent.documents.zip_entries import DAMAGE, UNKNOWN_PACKING, ArchiveRefused, ZipEntries
 from agent.errors import JournalError, UsageError
+from agent.outside.input_file import MAX_LINE_BYTES
 from agent.outside.recording import MAX_CALLS
-from agent.run.audit import audit_answer
+from agent.run.audit import MAX_FAILURES, audit_answer
 from agent.run.journal_evidence import read_evidence
 from agent.run.stored import read_answer
 from agent.state.json_data import Json, parse_json
@@ -28,9 +31,10 @@ from agent.state.json_data import Json, parse_json
 ANSWER, JOURNAL, MANIFEST = "answer.json", "journal.jsonl", "manifest.json"
 SIGNATURE = f"{MANIFEST}.sig"  # of the manifest, in exports of earlier versions: it is ignored
 FORMAT = "research-agent-export-1"
-MAX_BYTES = 1_000_000_000  # of all files that an export unpacks to
+MAX_BYTES = 1_000_000_000  # of what is unpacked of an export
+#: What is unpacked of a small one; of others so many times its size.
+LEAST_BYTES, MAX_RATIO = 10_000_000, 30
 NO_EXPORT = "Name a file that research-agent runs export wrote."
-_BROKEN = (zipfile.BadZipFile, NotImplementedError, RuntimeError, zlib.error)
 _DAY = (1980, 1, 1, 0, 0, 0)  # of each file: the same run gives the same archive
 
 
@@ -70,7 +74,8 @@ def is_export(file: Path) -> bool:
 
 def read_exported_answer(file: Path) -> Json:
     """The answer in an export. Raises UsageError."""
-    return _read(file)[2]
+    with tempfile.TemporaryDirectory() as folder:
+        return _unpack(file, Path(folder))[0]
 
 
 def audit_export(file: Path) -> Json:
@@ -78,53 +83,54 @@ def audit_export(file: Path) -> Json:
 
     Raises UsageError for a file that is no export.
     """
-    files, faults, answer = _read(file)
     with tempfile.TemporaryDirectory() as folder:
-        journal = Path(folder) / JOURNAL
-        journal.write_bytes(files[JOURNAL])
-        result = audit_answer(answer, journal)
+        answer, faults = _unpack(file, Path(folder))
+        result = audit_answer(answer, Path(folder) / JOURNAL)
     changed = [{"where": where, "what": what} for where, what in faults]
     failures = [*changed, *result["failures"]]
     return {**result, "ok": not failures, "failures": failures}
 
 
-def _read(file: Path) -> tuple[dict[str, bytes], list[tuple[str, str]], Json]:
-    """The files of an export, those that are not as its manifest says, and its answer.
+def _unpack(file: Path, folder: Path) -> tuple[Json, list[tuple[str, str]]]:
+    """The answer of an export, and its files that are not as its manifest says.
 
-    Raises UsageError for a file that is no export.
+    The journal is written to the folder. Raises UsageError for a file that is no export.
     """
     try:
         with file.open("rb") as opened:
-            files, faults = _unpack(opened)
-        answer, _ = parse_json(files[ANSWER]), files[JOURNAL]
-        return files, faults, dict(answer)
-    except (OSError, ValueError, LookupError, TypeError, EOFError, *_BROKEN):
+            size = os.fstat(opened.fileno()).st_size
+            most = min(MAX_BYTES, max(LEAST_BYTES, size * MAX_RATIO))
+            entries = ZipEntries(opened, MAX_CALLS, most)
+            with (folder / JOURNAL).open("wb") as journal:
+                faults = list(islice(_find_changed(entries, journal), MAX_FAILURES))
+            if entries.has_gaps():
+                faults.append((file.name, "it holds more than its directory names"))
+            return dict(parse_json(entries.read(ANSWER, MAX_LINE_BYTES))), faults
+    except ArchiveRefused as error:
+        raise UsageError(f"{file} is not read: {error}.", NO_EXPORT) from None
+    except (TypeError, *DAMAGE, *UNKNOWN_PACKING):
         raise UsageError(f"{file} is no export of a run, or is damaged.", NO_EXPORT) from None
 
 
-def _unpack(opened: BinaryIO) -> tuple[dict[str, bytes], list[tuple[str, str]]]:
-    """The files of an export, and those that are not as its manifest says."""
-    with zipfile.ZipFile(opened) as archive:
-        entries = archive.infolist()
-        if len(entries) > MAX_CALLS or sum(one.file_size for one in entries) > MAX_BYTES:
-            raise ValueError
-        files: dict[str, bytes] = {}
-        faults: list[tuple[str, str]] = []
-        for entry in entries:
-            try:
-                files[entry.filename] = archive.read(entry)
-            except zipfile.BadZipFile:  # its checksum
-                faults.append((entry.filename, "it was changed after it was written"))
-                files[entry.filename] = b""
-    return files, faults + list(_find_changed(files))
-
-
-def _find_changed(files: dict[str, bytes]) -> Iterator[tuple[str, str]]:
-    manifest = parse_json(files[MANIFEST])
-    named = manifest["files"] if isinstance(manifest, dict) else {}
-    for name in {*files, *named} - {MANIFEST, SIGNATURE}:
-        data = files.get(name)
-        if data is None:
+def _find_changed(entries: ZipEntries, journal: BinaryIO) -> Iterator[tuple[str, str]]:
+    """The files that are not as the manifest says; the journal is written on the way."""
+    manifest = parse_json(entries.read(MANIFEST, MAX_LINE_BYTES))
+    named = dict(manifest["files"])
+    for name in sorted({*entries.names, *named} - {MANIFEST, SIGNATURE}):
+        if name not in entries.names:
             yield name, "it is missing"
-        elif hashlib.sha256(data).hexdigest() != named.get(name):
+        elif named.get(name) != _hash(entries, name, journal if name == JOURNAL else None):
             yield name, "it is not what the manifest says"
+
+
+def _hash(entries: ZipEntries, name: str, copy: BinaryIO | None) -> str:
+    """The SHA-256 of a file, which is copied; "" where its checksum is not its own."""
+    digest = hashlib.sha256()
+    try:
+        for piece in entries.stream(name, MAX_BYTES):
+            digest.update(piece)
+            if copy:
+                copy.write(piece)
+    except zipfile.BadZipFile:
+        return ""
+    return digest.hexdigest()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +13,8 @@ from agent.outside.recording import read_journal
 from agent.state import Page
 from agent.state.json_data import Json, get_path
 from agent.state.values import hash_text, is_retracted
+
+MAX_SAME = 100  # pages of one text
 
 
 class JournalEvidence(NamedTuple):
@@ -38,9 +40,10 @@ class JournalEvidence(NamedTuple):
         )
 
 
-def read_evidence(journal: Path | None) -> JournalEvidence:
+def read_evidence(journal: Path | None, cited: Collection[str] | None = None) -> JournalEvidence:
     """Read the evidence in a journal; without a journal there is none.
 
+    `cited`: the hashes of the pages that are needed; None: all. Of one text there are MAX_SAME.
     Raises JournalError if the file cannot be read. Lines of another shape than this program writes
     raise ValueError, LookupError, TypeError or AttributeError.
     """
@@ -51,7 +54,9 @@ def read_evidence(journal: Path | None) -> JournalEvidence:
     pages: dict[str, list[Page]] = {}
     for line in recording.calls.values():
         for page in _pages_of(line):
-            pages.setdefault(page.sha256, []).append(page)
+            if cited is None or page.sha256 in cited:
+                same = pages.setdefault(page.sha256, [])
+                same.extend([page] if page not in same and len(same) < MAX_SAME else ())
     schema = get_path(recording.header, "settings", "slots_schema")
     corpus = str(recording.header.get("corpus", ""))
     slots_schema = schema if isinstance(schema, dict) else None

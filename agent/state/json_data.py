@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -11,20 +12,24 @@ from typing import Any, NoReturn
 Json = dict[str, Any]
 
 MAX_DEPTH = 100  # levels of lists and objects; an answer has 8, a turn with tools some more
+MAX_VALUES = 500_000  # lists, objects and what they hold: each may take 150 bytes
 MAX_NUMBER_CHARS = 400  # a finite number in full has 309 digits at most
+#: A text, also one without an end, or what begins a value.
+_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[{,]', re.DOTALL)
 
 
 class InvalidJson(ValueError):
     """A text that is not JSON, or more than this program reads; the message says why and where."""
 
 
-def parse_json(text: str | bytes) -> Any:
+def parse_json(text: str | bytes, max_values: int = MAX_VALUES) -> Any:
     """The value of a JSON text; bytes are UTF-8. Raises InvalidJson, and nothing else.
 
-    As `json.loads`, with limits: at most MAX_DEPTH levels, numbers that a float can hold, no NaN
-    and no Infinity. Of a key that occurs twice, the last value counts. The caller bounds the size.
+    As `json.loads`, with limits: at most MAX_DEPTH levels and `max_values`, numbers that a float
+    can hold, no NaN and no Infinity. Of a key that occurs twice, the last value counts. The
+    caller bounds the size.
     """
-    return _parse(lambda: _DECODER.decode(text if isinstance(text, str) else _decode(text)))
+    return _parse(lambda: _DECODER.decode(_check_count(_decode(text), max_values)))
 
 
 def parse_first_json(text: str, start: int) -> Any:
@@ -32,11 +37,22 @@ def parse_first_json(text: str, start: int) -> Any:
 
     Limits and errors are those of `parse_json`.
     """
-    return _parse(lambda: _DECODER.raw_decode(text, start)[0])
+    return _parse(lambda: _DECODER.raw_decode(_check_count(text), start)[0])
 
 
-def _decode(data: bytes) -> str:
-    return data.decode("utf-8-sig", "surrogatepass")  # as `json.loads`
+def _decode(text: str | bytes) -> str:
+    if isinstance(text, str):
+        return text
+    return text.decode("utf-8-sig", "surrogatepass")  # as `json.loads`
+
+
+def _check_count(text: str, most: int = MAX_VALUES) -> str:
+    """The text. Raises InvalidJson where it holds more values than that."""
+    if sum(map(text.count, "[{,")) > most:  # those within texts are counted too: look closer
+        tokens = (1 for token in _TOKEN.finditer(text) if text[token.start()] != '"')
+        if any(n > most for n, _ in enumerate(tokens, 1)):
+            raise InvalidJson(f"it holds more than {most:,} values")
+    return text
 
 
 def _parse(decode: Callable[[], Any]) -> Any:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
+import subprocess
+import sys
+import warnings
 import zipfile
 from datetime import UTC, datetime
 from pathlib import Path
@@ -179,3 +184,104 @@ def test_an_export_is_one_file_that_stands_elsewhere_and_tells_a_changed_byte(
     status, told = check(changed)
     said = {one["what"] for one in told["failures"]}
     assert status == 1 and said == {"it is missing"}
+
+
+def _pack(
+    file: Path, entries: list[tuple[str | zipfile.ZipInfo, bytes]], front: bytes = b""
+) -> Path:
+    """An archive of entries as they are, whose manifest names each as it is first."""
+    hashes = {
+        str(getattr(n, "filename", n)): hashlib.sha256(d).hexdigest() for n, d in entries[::-1]
+    }
+    manifest = json.dumps({"files": hashes}).encode()
+    with file.open("wb") as out:
+        out.write(front)
+        with (
+            warnings.catch_warnings(action="ignore"),
+            zipfile.ZipFile(out, "a", zipfile.ZIP_DEFLATED) as archive,
+        ):
+            for name, data in [*entries, ("manifest.json", manifest)]:
+                archive.writestr(name, data)
+    return file
+
+
+def _link(name: str) -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(name)
+    entry.external_attr = 0o120777 << 16
+    return entry
+
+
+def _hide(data: bytes) -> bytes:
+    """An archive before which there is an entry that its directory does not name."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("answer.json", data)
+        return out.getvalue()[: archive.start_dir]
+
+
+@pytest.mark.parametrize(
+    ("extra", "said"),
+    [
+        (("answer.json", b"{}"), "two parts of one name"),
+        (("Answer.JSON", b"{}"), "two parts of one name"),
+        (("pages/../../x", b""), "a name that leads out"),
+        (("/etc/x", b""), "a name that leads out"),
+        (("c:\\x", b""), "a name that leads out"),
+        ((_link("pages/x"), b"/etc/passwd"), "a link"),
+        (("pages/x", bytes(30_000_000)), "unpacks to more"),
+    ],
+)
+def test_an_archive_of_others_is_refused(
+    extra: tuple[Any, bytes], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What comes first or last, in any case: no reader can meet another answer than ours."""
+    files: list[tuple[Any, bytes]] = [("answer.json", b"{}"), ("journal.jsonl", b"")]
+    for entries in ([extra, *files], [*files, extra]):
+        export = _pack(tmp_path / "x.zip", entries)
+        assert run_command(audit, [str(export)]) == 2
+        assert said in json.loads(capsys.readouterr().out)["error"]["message"]
+
+
+def test_an_export_holds_nothing_that_it_does_not_name(
+    settings: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    research(QUESTION, settings, resume="pump").answer()
+    own = io.BytesIO(write_export(tmp_path / "runs/pump.jsonl"))
+    with zipfile.ZipFile(own) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    forged = files["answer.json"].replace(b"120 euros", b"121 euros")
+    files.pop("manifest.json")
+    for front, status in ((b"", 0), (_hide(forged), 1), (b"x", 1)):
+        export = _pack(tmp_path / "x.zip", list(files.items()), front)
+        assert run_command(audit, [str(export)]) == status
+        failures = json.loads(capsys.readouterr().out)["failures"]
+        assert [one["what"] for one in failures] == [
+            "it holds more than its directory names"
+        ] * status
+
+
+BOMBS = {
+    "lists": {"answer.json": b"[" + b"[]," * 100_000_000 + b"0]"},
+    "small lists": {"answer.json": b"[" + b"[]," * 1_500_000 + b"0]"},
+    "checks": {
+        "answer.json": b'{"schema_version":"check-2","claims":[' + b"{}," * 200_000 + b"0]}"
+    },
+    "journal": {"journal.jsonl": b"0" * 300_000_000},
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="Linux says what was used")
+def test_a_small_archive_costs_little_memory(name: str, tmp_path: Path) -> None:
+    files = {"answer.json": b"{}", "journal.jsonl": b"", **BOMBS[name]}
+    export = _pack(tmp_path / "x.zip", list(files.items()))
+    assert export.stat().st_size < 310_000
+    code = (
+        "import re, sys; from agent.cli import run_cli; status = run_cli(['audit', sys.argv[1]]); "
+        "used = re.search(r'VmHWM:\\s+(\\d+)', open('/proc/self/status').read())[1]; "
+        "print(status, used, file=sys.stderr)"
+    )
+    command = [sys.executable, "-c", code, str(export)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    status, used = map(int, done.stderr.split())
+    assert status in (1, 2) and used < 200_000, "kB"

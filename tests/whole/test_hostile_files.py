@@ -84,6 +84,32 @@ def test_other_json_is_as_json_has_it_and_any_text_a_value_or_one_error(
         parse_json(text)
 
 
+@given(json_values, st.integers(0, 60))
+def test_json_of_too_many_values_is_refused_before_it_is_parsed(value: Any, most: int) -> None:
+    """Texts count for nothing, whatever stands in them."""
+
+    def count(one: Any) -> int:
+        inner = (
+            list(one.values()) if isinstance(one, dict) else one if isinstance(one, list) else []
+        )
+        is_holder = isinstance(one, dict | list)
+        return is_holder + max(0, len(inner) - 1) + sum(map(count, inner))
+
+    text = json.dumps(value)
+    if count(value) <= most:
+        assert parse_json(text, most) == value
+    else:
+        with pytest.raises(InvalidJson, match="holds more than"):
+            parse_json(text, most)
+    assert parse_json(json.dumps("[{," * 9 + '"\\' * 9), 0) == "[{," * 9 + '"\\' * 9
+
+
+def test_a_text_without_an_end_takes_no_time() -> None:
+    for text in ('"' * 2_000_001 + ",[", '["' + '\\"' * 2_000_000, "[" * 3_000_000):
+        with pytest.raises(InvalidJson):
+            parse_json(text + "," * 600_000)
+
+
 # --- what is opened -------------------------------------------------------------------------------
 
 

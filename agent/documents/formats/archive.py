@@ -7,14 +7,14 @@ unpacked up to a limit, and XML is parsed without entities, DTDs and the network
 from __future__ import annotations
 
 import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BytesIO
-from typing import IO, Any
+from typing import Any
 
 from agent.documents.body_text import UnreadablePage
 from agent.documents.formats.xml import Element, attribute, find_all
+from agent.documents.zip_entries import DAMAGE, UNKNOWN_PACKING, ArchiveRefused, ZipEntries
 
 MAX_PARTS = 20_000  # of an archive
 MAX_PART = 40_000_000  # bytes of a part that is parsed whole: its tree takes ten times that
@@ -25,7 +25,6 @@ _SAFELY: Any = {
     **dict.fromkeys(("resolve_entities", "load_dtd"), False),
     **dict.fromkeys(("no_network", "remove_comments", "remove_pis"), True),
 }
-BOMB = "it unpacks to more than can be read"
 
 
 class Archive:
@@ -33,26 +32,19 @@ class Archive:
 
     def __init__(self, data: bytes) -> None:
         with _report_damage():
-            self._zip = zipfile.ZipFile(BytesIO(data))
-        if len(self._zip.infolist()) > MAX_PARTS:
-            raise UnreadablePage("it has too many parts", "invalid")
-        self.names = frozenset(self._zip.namelist())
-        self._left = MAX_UNPACKED
+            self._entries = ZipEntries(BytesIO(data), MAX_PARTS, MAX_UNPACKED)
+        self.names = self._entries.names
 
     def read(self, name: str, most: int = MAX_PART) -> bytes:
         """A part, unpacked; b"" for one that is not there."""
         if name not in self.names:
             return b""
-        with _report_damage(), self._open(name) as stream:
-            data = stream.read(most + 1)
-        self._left -= len(data)
-        if len(data) > most or self._left < 0:
-            raise UnreadablePage(BOMB, "invalid")
-        return data
+        with _report_damage():
+            return self._entries.read(name, most)
 
     def size(self, name: str) -> int:
         """The bytes of a part, unpacked, as the archive says; 0 for one that is not there."""
-        return self._zip.getinfo(name).file_size if name in self.names else 0
+        return self._entries.size(name)
 
     def read_xml(self, name: str) -> Element | None:
         """The root element of a part; None for one that is not there."""
@@ -67,12 +59,6 @@ class Archive:
                 archive.writestr(one, data if one == name else self.read(one))
         return out.getvalue()
 
-    def _open(self, name: str) -> IO[bytes]:
-        info = self._zip.getinfo(name)
-        if info.flag_bits & 1:
-            raise UnreadablePage("it needs a password", "unsupported")
-        return self._zip.open(info)
-
 
 @contextmanager
 def _report_damage() -> Iterator[None]:
@@ -81,11 +67,13 @@ def _report_damage() -> Iterator[None]:
 
     try:
         yield
-    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, OSError, KeyError) as error:
+    except ArchiveRefused as error:
+        raise UnreadablePage(str(error), "invalid") from None
+    except DAMAGE as error:
         if isinstance(error, UnreadablePage):
             raise
         raise UnreadablePage("it is damaged: a part of it cannot be unpacked", "invalid") from None
-    except (NotImplementedError, RuntimeError):  # a way of packing or encrypting that is not known
+    except UNKNOWN_PACKING:
         raise UnreadablePage("it is packed in a way that is not known", "unsupported") from None
     except etree.LxmlError:
         raise UnreadablePage("it is damaged: a part of it is no XML", "invalid") from None
