@@ -13,7 +13,7 @@ def list_failures(research: Research) -> list[str]:
     others = (event for event in research.events_of(Failed) if event.what != "llm")
     failed = (
         f"{one.subject}: "
-        + format_error(one.message, one.stand_in and f"Used instead: {one.stand_in}.")
+        + format_error(one.message, f"{_page_remedy(one)} {_describe_stand_in(one)}".strip())
         for one in others
     )
     halts = (event.reason for event in research.events_of(Halted))
@@ -26,6 +26,14 @@ def list_failures(research: Research) -> list[str]:
     return list(
         dict.fromkeys((*_describe_model_failures(research), *list(cut)[:1], *failed, *halts))
     )
+
+
+def _page_remedy(event: Failed) -> str:
+    return event.remedy if event.what == "page" else ""
+
+
+def _describe_stand_in(event: Failed) -> str:
+    return f"Used instead: {event.stand_in}." if event.stand_in else ""
 
 
 def describe_fallbacks(research: Research) -> Iterator[str]:

@@ -15,12 +15,13 @@ class WaitLimits:
 
     A call that takes longer than `timeout` is given up. After two thirds of a group have ended, the
     others are given up when they take `patience` longer than those, or twice as long as those,
-    whichever is later.
+    whichever is later; and not while a browser renders one of them.
     """
 
     timeout: float
     patience: float
     rate_limit_wait: Callable[[], float] = lambda: 0.0  # of all calls of this run so far
+    is_rendering: Callable[[], bool] = lambda: False
 
 
 class GroupDeadline:
@@ -42,6 +43,7 @@ class GroupDeadline:
         self._slowest_recalled = slowest_recalled
         self._start = self._clock()
         self._most_ended_after: float | None = None  # seconds until two thirds had ended
+        self._rendered_until = 0.0
 
     def _clock(self) -> float:
         return time.monotonic() - self._limits.rate_limit_wait()
@@ -56,5 +58,8 @@ class GroupDeadline:
             if not 3 * ended >= 2 * size > 2:
                 return ""
             self._most_ended_after = seconds
+        if self._limits.is_rendering():
+            self._rendered_until = seconds
         grace = max(self._limits.patience, self._most_ended_after, self._slowest_recalled())
-        return "missed" if seconds > self._most_ended_after + grace else ""
+        end = max(self._most_ended_after + grace, self._rendered_until + self._limits.patience)
+        return "missed" if seconds > end else ""

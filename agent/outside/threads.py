@@ -5,9 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from pathlib import Path
 from typing import TypeVar
 
 T = TypeVar("T")
+
+#: The script that runs a command of others, and ends all that came of it.
+KEEPER = str(Path(__file__).with_name("keeper.py"))
 
 
 def spawn(work: Callable[[], T]) -> Future[T]:

@@ -1,18 +1,16 @@
 """Renders a page that a script fills, and prints one of ours, with a Chromium that is installed.
 
-Nobody drives it but CDP. Each page has a process, a profile and a way out of its own (`relay.py`),
-all of which end with it: no page sees what another one stored. What is printed has no way out. The
-browser is told to resolve no name, to load no picture, to keep no download; it knows none of our
-variables. Chrome DevTools Protocol: https://chromedevtools.github.io/devtools-protocol/ (with
-`--remote-debugging-pipe`: messages in JSON, each ended by a NUL, on file descriptors 3 and 4).
+Nobody drives it but CDP (`cdp.py`). Each page has a process, a profile and a way out of its own
+(`relay.py`), all of which end with it: no page sees what another one stored. What is printed has no
+way out. The browser is told to resolve no name, to load no picture, to keep no download; it knows
+none of our variables, and what it may use is bounded. What a page shows is asked of the browser,
+not of the page, whose scripts may answer what they like; so is the address that it came from.
 """
 
 from __future__ import annotations
 
 import base64
-import json
 import os
-import select
 import shutil
 import signal
 import subprocess
@@ -26,6 +24,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from agent.errors import ReadFailed
+from agent.outside import KEEPER
+from agent.outside.keeper import find_descendants
+from agent.pages.cdp import POLL, DevTools, Json, Pipes, Refused
 from agent.pages.relay import GuardedRelay
 from agent.settings import system_environment
 from agent.state.urls import host_of
@@ -40,13 +41,14 @@ REMEDY = (
 )
 AT_ONCE = 2  # browsers
 MAX_MEMORY = 1_500_000_000  # bytes of all processes of one
+MAX_DISK = 300_000_000  # bytes of its profile and its temporary files; and of any one file
 MAX_HTML = 20_000_000  # characters
 QUIET = 0.5  # seconds without a request after which a page is taken for complete
 SETTLE = 6.0  # seconds after which a page that is never quiet is taken as it is,
 SETTLE_AGAIN = 2.0  # and once more after each scroll
 SCROLLS = 3  # how often the end of a page is shown, which may load more of it
-POLL = 0.2  # seconds
-EXIT_SECONDS = 1.0  # that a browser has to end by itself
+TRIES = 3  # to take a page that goes elsewhere meanwhile
+EXIT_SECONDS = 2.0  # for all that a browser started to end
 FLAGS = (
     "--headless --remote-debugging-pipe --no-first-run --disable-gpu --disable-extensions "
     "--disable-sync --disable-background-networking --disable-component-update --no-pings "
@@ -62,16 +64,6 @@ HARDEN = (
     "for (const name of ['RTCPeerConnection','webkitRTCPeerConnection','WebTransport'])"
     "{try{delete globalThis[name]}catch{}}"
 )
-#: Gives the two pipes the numbers that the browser wants, and gives up root.
-LAUNCH = """
-import fcntl, os, pwd, sys
-read, write = (fcntl.fcntl(int(n), fcntl.F_DUPFD_CLOEXEC, 10) for n in sys.argv[1:3])
-os.dup2(read, 3), os.dup2(write, 4)
-if os.geteuid() == 0:
-    nobody = pwd.getpwnam("nobody")
-    os.setgroups([]), os.setgid(nobody.pw_gid), os.setuid(nobody.pw_uid)
-os.execv(sys.argv[3], sys.argv[3:])
-"""
 #: What the browser may resolve: its proxy, or nothing, so that it reaches nothing.
 PROXY_ONLY, NOTHING = "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "MAP * ~NOTFOUND"
 NOWHERE = "http://nowhere.invalid:1"
@@ -85,11 +77,10 @@ PAPER = {
     "footerTemplate": "<p style='width:100%;text-align:center;font-size:8px'>"
     "<span class=pageNumber></span> / <span class=totalPages></span></p>",
 }
-READ = "[location.href, document.documentElement ? document.documentElement.outerHTML : '']"
 
 
 class Rendered(NamedTuple):
-    """What a page shows once its scripts have run, and the address at which they left it."""
+    """What a page shows once its scripts have run, and the address that it was served from."""
 
     url: str
     html: str
@@ -114,6 +105,11 @@ class Browser:
         self._running: set[subprocess.Popen[bytes]] = set()
         self._is_closed = False
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether a page is rendered, or printed, now."""
+        return bool(self._running)
+
     def render(self, url: str, seconds: float, make_relay: Callable[[], GuardedRelay]) -> Rendered:
         """Open a page, let its scripts run, and take what it shows. Raises ReadFailed.
 
@@ -121,16 +117,13 @@ class Browser:
         """
         with self._take_turn(host_of(url), seconds) as end, closing(make_relay()) as relay:
             relay.find_proxy(url)
-            with self._start(relay.url, PROXY_ONLY) as pipe:
-                return _Tab(pipe, host_of(url), end).read(url)
+            with self._start(relay.url, PROXY_ONLY) as pipes:
+                return _Tab(pipes, host_of(url), end).read(url)
 
     def print_page(self, html: str, name: str, seconds: float) -> bytes:
         """A page of ours as a PDF: its scripts are off, and it loads nothing. Raises ReadFailed."""
-        with (
-            self._take_turn(name, seconds) as end,
-            self._start(NOWHERE, NOTHING) as pipe,
-        ):
-            return _Tab(pipe, name, end).print(html)
+        with self._take_turn(name, seconds) as end, self._start(NOWHERE, NOTHING) as pipes:
+            return _Tab(pipes, name, end).print(html)
 
     @contextmanager
     def _take_turn(self, name: str, seconds: float) -> Iterator[float]:
@@ -140,8 +133,10 @@ class Browser:
             raise _timed_out(name)
         try:
             yield end
-        except MemoryError:
-            fault = f"{name}: this page needs too much memory in a browser."
+        except TimeoutError:
+            raise _timed_out(name) from None
+        except MemoryError as error:
+            fault = f"{name}: this page needs too much {error or 'memory'} in a browser."
             raise ReadFailed(fault, outcome="invalid") from None
         except (OSError, ValueError, LookupError, subprocess.SubprocessError) as error:
             fault = f"{name}: the browser failed ({type(error).__name__})."
@@ -152,65 +147,73 @@ class Browser:
             self._slots.release()
 
     @contextmanager
-    def _start(self, proxy: str, resolves: str) -> Iterator[_Pipe]:
-        """A browser with a profile of its own, killed with all its processes at the end."""
-        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-            told = [f"--proxy-server={proxy}", f"--host-resolver-rules={resolves}"]
-            yield from self._run(profile, told)
+    def _start(self, proxy: str, resolves: str) -> Iterator[Pipes]:
+        """A browser with a folder of its own, ended with all that it started."""
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+            flags = [f"--proxy-server={proxy}", f"--host-resolver-rules={resolves}"]
+            flags += [f"--user-data-dir={folder}", f"--user-agent={self._user_agent}"]
+            if os.geteuid() == 0:  # the sandbox refuses root, which is given up instead
+                shutil.chown(folder, "nobody")
+                flags += ["--no-sandbox"]
+            to_read, write = os.pipe()
+            read, to_write = os.pipe()
+            try:
+                process = self._launch(folder, (to_read, to_write), [*FLAGS, *flags])
+            except OSError:
+                _close(read, write)
+                raise
+            finally:
+                _close(to_read, to_write)
+            try:
+                yield Pipes(read, write, lambda: _check_bounds(process.pid, folder))
+            finally:
+                self._end(process)
+                _close(read, write)
 
-    def _run(self, profile: str, told: list[str]) -> Iterator[_Pipe]:
-        told += [f"--user-data-dir={profile}"]
-        told += [f"--user-agent={self._user_agent}"]
-        if os.geteuid() == 0:  # the sandbox refuses root, which is given up instead
-            shutil.chown(profile, "nobody")
-            told += ["--no-sandbox"]
-        to_read, write = os.pipe()
-        read, to_write = os.pipe()
+    def _launch(
+        self, folder: str, pipes: tuple[int, int], flags: list[str]
+    ) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(
+            [sys.executable, "-IS", KEEPER, "browser", *map(str, pipes), str(MAX_DISK)]
+            + [self._program, *flags],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=pipes,
+            cwd="/",
+            env={**system_environment(), "HOME": folder, "TMPDIR": folder},
+            start_new_session=True,
+        )
+        with self._lock:
+            self._running.add(process)
+            if self._is_closed:
+                _tell_to_end(process)
+        return process
+
+    def _end(self, process: subprocess.Popen[bytes]) -> None:
+        """Let the keeper kill all; if it cannot, kill what is in its group."""
+        _tell_to_end(process)
         try:
-            process = subprocess.Popen(
-                [sys.executable, "-ISc", LAUNCH, str(to_read), str(to_write), self._program]
-                + [*FLAGS, *told],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                pass_fds=(to_read, to_write),
-                cwd="/",
-                env={**system_environment(), "HOME": profile},
-                start_new_session=True,
-            )
-        except OSError:
-            _close(read, write)
-            raise
-        finally:
-            _close(to_read, to_write)
-        try:
-            with self._lock:
-                self._running.add(process)
-                if self._is_closed:
-                    _kill(process)
-            pipe = _Pipe(read, write, process.pid)
-            yield pipe
-            with suppress(OSError, subprocess.TimeoutExpired):
-                pipe.send({"id": 0, "method": "Browser.close"})
-                process.wait(EXIT_SECONDS)  # it takes its own processes with it
-        finally:
-            with self._lock:
-                self._running.discard(process)
-            _kill(process)
-            _close(read, write)
+            process.wait(EXIT_SECONDS)
+        except subprocess.TimeoutExpired:
+            with suppress(OSError):
+                os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+        with self._lock:
+            self._running.discard(process)
 
     def close(self) -> None:
-        """Kill all browsers; whoever waits for a page gets ReadFailed."""
+        """End all browsers; whoever waits for a page gets ReadFailed."""
         with self._lock:
             self._is_closed = True
             for process in self._running:
-                _kill(process)
+                _tell_to_end(process)
 
 
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    with suppress(OSError):
-        os.killpg(process.pid, signal.SIGKILL)
+def _tell_to_end(process: subprocess.Popen[bytes]) -> None:
+    """End the input of the keeper, which ends all that it started, and itself."""
+    if process.stdin:
+        process.stdin.close()
 
 
 def _close(*pipes: int) -> None:
@@ -223,60 +226,42 @@ def _timed_out(name: str) -> ReadFailed:
     return ReadFailed(fault, "Raise RESEARCH_AGENT_PAGE_TIMEOUT.", outcome="timeout")
 
 
-class _Pipe:
-    """Messages to and from a browser, whose memory is watched."""
-
-    def __init__(self, read: int, write: int, session: int) -> None:
-        self._read, self._write, self._session = read, write, session
-        self._buffer = b""
-        os.set_blocking(write, False)
-
-    def send(self, message: dict[str, Any]) -> None:
-        """Send a message; a browser that does not take it is broken. Raises OSError."""
-        data = json.dumps(message).encode() + b"\0"
-        while data:
-            if not select.select([], [self._write], [], EXIT_SECONDS)[1]:
-                raise OSError("the browser takes nothing")
-            data = data[os.write(self._write, data) :]
-
-    def receive(self, until: float) -> dict[str, Any] | None:
-        """The next message; None where there is none in time. Raises OSError and ValueError."""
-        while b"\0" not in self._buffer:
-            left = until - time.monotonic()
-            if left <= 0:
-                return None
-            if _memory_of(self._session) > MAX_MEMORY or len(self._buffer) > 4 * MAX_HTML:
-                raise MemoryError
-            if select.select([self._read], [], [], min(left, POLL))[0]:
-                data = os.read(self._read, 1 << 20)
-                if not data:
-                    raise OSError("the browser ended")
-                self._buffer += data
-        line, _, self._buffer = self._buffer.partition(b"\0")
-        message = json.loads(line)
-        return message if isinstance(message, dict) else {}
+def _check_bounds(keeper: int, folder: str) -> None:
+    """Raise MemoryError where a browser uses too much memory or disk."""
+    if _memory_of(find_descendants(keeper)) > MAX_MEMORY:
+        raise MemoryError
+    if sum(_sizes_in(folder)) > MAX_DISK:
+        raise MemoryError("disk")
 
 
-def _memory_of(session: int) -> int:
-    """Bytes that the processes of a session have in memory; of what they share, the most of one."""
+def _memory_of(processes: set[int]) -> int:
+    """Bytes that processes have in memory; of what they share, the most of one."""
     own, shared = 0, [0]
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError, ValueError, IndexError):
-            fields = stat.read_text("latin-1").rpartition(")")[2].split()
-            if int(fields[3]) == session:
-                _, resident, of_files, *_ = map(int, stat.with_name("statm").read_text().split())
-                own += resident - of_files
-                shared.append(of_files)
+    for process in processes:
+        with suppress(OSError, ValueError):
+            sizes = Path(f"/proc/{process}/statm").read_text().split()
+            _, resident, of_files, *_ = map(int, sizes)
+            own += resident - of_files
+            shared.append(of_files)
     return (own + max(shared)) * os.sysconf("SC_PAGE_SIZE")
+
+
+def _sizes_in(folder: str) -> Iterator[int]:
+    """Bytes that each file in a folder has on disk."""
+    for within, _, files in os.walk(folder):
+        for name in files:
+            with suppress(OSError):
+                yield os.lstat(os.path.join(within, name)).st_blocks * 512  # noqa: PTH118
 
 
 class _Tab:
     """One page in a browser, from its opening to its text."""
 
-    def __init__(self, pipe: _Pipe, name: str, end: float) -> None:
-        self._pipe, self._name, self._end = pipe, name, end
-        self._count = 0
-        self._session = ""
+    def __init__(self, pipes: Pipes, name: str, end: float) -> None:
+        self._tools = DevTools(pipes, end, self._note)
+        self._call, self._name, self._end = self._tools.call, name, end
+        self._frame = ""  # the main one
+        self._served: dict[str, str] = {}  # by the loading of a document: the address of it
         self._open: set[str] = set()  # requests
         self._quiet_since = time.monotonic()
         self._has_loaded = False
@@ -286,46 +271,66 @@ class _Tab:
         self._attach()
         for domain in ("Page", "Network"):
             self._call(f"{domain}.enable")
+        self._call("Network.setBypassServiceWorker", bypass=True)  # they answer what they like
         self._call("Page.addScriptToEvaluateOnNewDocument", source=HARDEN)
         opened = self._call("Page.navigate", url=url)
         if fault := opened.get("errorText"):
             message = f"{self._name}: the browser cannot open it ({fault})."
             raise ReadFailed(message, outcome="unavailable")
         self._settle(SETTLE)
-        url, html = self._evaluate(READ)
-        with suppress(ReadFailed):  # a script that never returns: what was shown before counts
+        shown = self._take()
+        with suppress(TimeoutError, Refused):  # what was shown before counts
             self._scroll()
-            url, html = self._evaluate(READ)
-        return Rendered(str(url), str(html)[:MAX_HTML])
-
-    def _attach(self) -> None:
-        """Begin to speak to an empty page."""
-        target = self._call("Target.createTarget", url="about:blank")["targetId"]
-        session = self._call("Target.attachToTarget", targetId=target, flatten=True)
-        self._session = session["sessionId"]
-        self._call("Browser.setDownloadBehavior", behavior="deny")
+            shown = self._take()
+        return shown
 
     def print(self, html: str) -> bytes:
         """The PDF of a page. Raises ReadFailed, OSError, ValueError."""
         self._attach()
         self._call("Emulation.setScriptExecutionDisabled", value=True)
-        frame = self._call("Page.getFrameTree")["frameTree"]["frame"]["id"]
-        self._call("Page.setDocumentContent", frameId=frame, html=html)
+        self._call("Page.setDocumentContent", frameId=self._frame, html=html)
         return base64.b64decode(self._call("Page.printToPDF", **PAPER)["data"])
 
+    def _attach(self) -> None:
+        """Begin to speak to an empty page, whose storage is kept in memory."""
+        context = self._call("Target.createBrowserContext", disposeOnDetach=True)
+        own = {"browserContextId": context["browserContextId"]}
+        target = self._call("Target.createTarget", url="about:blank", **own)["targetId"]
+        session = self._call("Target.attachToTarget", targetId=target, flatten=True)
+        self._call("Browser.setDownloadBehavior", behavior="deny", **own)
+        self._tools.session = session["sessionId"]
+        self._frame = self._document()["id"]
+
+    def _document(self) -> Json:
+        """The document that the page shows now: its frame, and its loading."""
+        return dict(self._call("Page.getFrameTree")["frameTree"]["frame"])
+
+    def _take(self) -> Rendered:
+        """What the page shows, and from where it was served: a script may say otherwise."""
+        for _ in range(TRIES):
+            loading = self._document()["loaderId"]
+            with suppress(Refused):
+                root = self._call("DOM.getDocument", depth=0)["root"]["nodeId"]
+                found = self._call("DOM.getOuterHTML", nodeId=root, includeShadowDOM=True)
+                if self._document()["loaderId"] != loading:
+                    continue
+                if loading not in self._served:
+                    break
+                return Rendered(self._served[loading], str(found["outerHTML"])[:MAX_HTML])
+        raise ReadFailed(f"{self._name}: its scripts show what no server sent.", outcome="invalid")
+
     def _scroll(self) -> None:
-        """Show the end of the page, which may load more of it. Raises ReadFailed."""
-        height = "document.documentElement.scrollHeight"
+        """Show the end of the page, which may load more of it; in a world without its scripts."""
+        world = self._call("Page.createIsolatedWorld", frameId=self._frame)["executionContextId"]
+        height = self._measure()
         for _ in range(SCROLLS):
-            before = self._evaluate(height)
-            self._evaluate(f"window.scrollTo(0, {height})")
+            self._call("Runtime.evaluate", expression="scrollTo(0, 1e9)", contextId=world)
             self._settle(SETTLE_AGAIN)
-            if self._evaluate(height) == before:
+            if height == (height := self._measure()):
                 break
 
-    def _evaluate(self, expression: str) -> Any:
-        found = self._call("Runtime.evaluate", expression=expression, returnByValue=True)
-        return found["result"]["value"]
+    def _measure(self) -> Any:
+        return self._call("Page.getLayoutMetrics")["cssContentSize"]["height"]
 
     def _settle(self, seconds: float) -> None:
         """Wait until the page has loaded and asks for nothing more, at most so many seconds."""
@@ -335,33 +340,20 @@ class _Tab:
             is_quiet = self._has_loaded and not self._open
             if is_quiet and time.monotonic() - self._quiet_since >= QUIET:
                 return
-            if message := self._pipe.receive(min(until, time.monotonic() + POLL)):
-                self._note(message)
+            self._tools.listen(min(until, time.monotonic() + POLL))
 
-    def _call(self, method: str, **params: Any) -> dict[str, Any]:
-        """The result of a command. Raises ReadFailed where it does not come in time."""
-        self._count += 1
-        message = {"id": self._count, "method": method, "params": params}
-        in_page = not method.startswith(("Target.", "Browser."))
-        self._pipe.send(message | ({"sessionId": self._session} if in_page else {}))
-        while found := self._pipe.receive(self._end):
-            if found.get("id") == message["id"]:
-                return dict(found["result"])
-            self._note(found)
-        raise _timed_out(self._name)
-
-    def _note(self, message: dict[str, Any]) -> None:
-        """Take note of an event: of a request that began or ended, of the page that loaded."""
-        method, params = message.get("method", ""), message.get("params", {})
+    def _note(self, method: str, params: Json) -> None:
+        """Note a request that began or ended, a document that came, the page that loaded."""
         if method == "Network.requestWillBeSent":
             self._open.add(params["requestId"])
         elif method in ("Network.loadingFinished", "Network.loadingFailed"):
             self._open.discard(params["requestId"])
             self._quiet_since = time.monotonic()
+        elif method == "Network.responseReceived":
+            if params.get("frameId") == self._frame and params["type"] == "Document":
+                self._served[params["loaderId"]] = str(params["response"]["url"])
         elif method == "Page.loadEventFired":
             self._has_loaded = True
             self._quiet_since = time.monotonic()
         elif method == "Page.javascriptDialogOpening":
-            self._count += 1
-            dismiss = {"id": self._count, "method": "Page.handleJavaScriptDialog"}
-            self._pipe.send(dismiss | {"params": {"accept": False}, "sessionId": self._session})
+            self._tools.send("Page.handleJavaScriptDialog", accept=False)

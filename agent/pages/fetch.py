@@ -171,6 +171,10 @@ class PageReader:
             return read._replace(not_read=(cut,))
         return read
 
+    def is_rendering(self) -> bool:
+        """Whether a browser renders a page now."""
+        return self._browser is not None and self._browser.is_busy
+
     def warm(self) -> None:
         """Start the process that reads, and make what connecting needs, before the first page."""
         self._bodies.warm()

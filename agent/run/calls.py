@@ -64,7 +64,8 @@ def compose_calls(
     orders = order_models(settings, models)
     budget = _make_budget(spec, journal, orders)
     sources.limit(rate_limiter.acquire, budget)
-    context = CallContext(journal, budget, settings.patience, rate_limiter.seconds_waited)
+    waited, is_rendering = rate_limiter.seconds_waited, sources.is_rendering
+    context = CallContext(journal, budget, settings.patience, waited, is_rendering)
     chain = _make_chain(settings, models, orders, budget, rate_limiter)
     guard = QueryGuard(secrets_of(settings), str(journal.header["topic"]))
     warm_up = spawn(chain.warm)
@@ -317,7 +318,8 @@ class RecordedSource(RecordedCall[str, ResponseT]):
         self, context: CallContext, call: Callable[[str], ResponseT], timeout: float, run: str = ""
     ) -> None:
         """`timeout` is in seconds."""
-        waits = WaitLimits(timeout, context.patience, context.rate_limit_wait)
+        waited, is_rendering = context.rate_limit_wait, context.is_rendering
+        waits = WaitLimits(timeout, context.patience, waited, is_rendering)
         super().__init__(context.journal, waits)
         self._budget, self._call, self._run = context.budget, call, run
 
@@ -382,6 +384,7 @@ class CallContext(NamedTuple):
     budget: Budget
     patience: float  # seconds, as in WaitLimits
     rate_limit_wait: Callable[[], float]  # seconds for which this run's calls have waited so far
+    is_rendering: Callable[[], bool]  # a page, in a browser
 
 
 def _is_last(task: Task[Any]) -> bool:

@@ -64,6 +64,7 @@ class Sources:
     keeps: list[Callable[[SearchResults], object]] = field(default_factory=list)
     warms: list[Callable[[], None]] = field(default_factory=list)  # import what reading needs
     closes: list[Callable[[], None]] = field(default_factory=list)
+    is_rendering: Callable[[], bool] = lambda: False  # a page, in a browser
     problems: list[Callable[[], tuple[str, ...]]] = field(default_factory=list)
     #: What the cache of all runs may hold. Keepers come before it: `run/calls.py` adds both.
     cached: Literal["", "pages", "all"] = ""
@@ -269,6 +270,7 @@ def _open_web(settings: Settings, corpus: Corpus | None, runs: RunPages | None) 
     own |= {runs.name: runs} if runs else {}
     chain = build_search_chain(settings, search_options(settings), own)
     sources = Sources(chain, _compose_reader(settings, reader), chain)
+    sources.is_rendering = reader.is_rendering
     sources.warms.append(reader.warm)
     sources.closes += [reader.close, chain.close]
     if corpus:

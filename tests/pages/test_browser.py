@@ -6,18 +6,22 @@ import socket
 import subprocess
 import threading
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agent.answer import Answer
 from agent.errors import ReadFailed
-from agent.pages.browser import find_browser
+from agent.pages.browser import MAX_DISK, find_browser
 from agent.pages.fetch import PageReader
 from agent.pages.guard import AddressGuard
 from agent.pages.relay import GuardedRelay
+from agent.run import research
+from agent.settings import Settings
 from tests.support.page_server import Connection, PageServer, reply
+from tests.support.services import Raw, Services
 
 PROGRAM = find_browser()
 needs_browser = pytest.mark.skipif(PROGRAM is None, reason="no Chromium is installed")
@@ -25,12 +29,12 @@ SAYS = "The ferry at Holm carried 48,210 passengers in 2024, more than in any ye
 HTML = "Content-Type: text/html; charset=utf-8"
 
 
+def markup(script: str, body: str = "<div id=root></div>") -> str:
+    return f"<html><head><title>Ferries</title></head><body>{body}<script>{script}</script>"
+
+
 def page(script: str, body: str = "<div id=root></div>") -> bytes:
-    return reply(
-        f"<html><head><title>Ferries</title></head><body>{body}<script>{script}</script>".encode(),
-        "200 OK",
-        HTML,
-    )
+    return reply(markup(script, body).encode(), "200 OK", HTML)
 
 
 def read_pages(web: PageServer, **how: Any) -> PageReader:
@@ -67,6 +71,14 @@ more();
 addEventListener('scroll', () => { if (n < 200) more(); });
 """
 ENDLESS = f"root.innerHTML = '<p>{SAYS}</p>'; setInterval(() => fetch('/data'), 50)"
+SHADOW = f"root.attachShadow({{mode: 'open'}}).innerHTML = '<p>{SAYS}</p>'"
+EVIL = f"""
+root.innerHTML = '<p>{SAYS}</p>';
+Date = Promise = JSON = Array = scrollTo = undefined;
+for (const of of [Element.prototype, Document.prototype]) for (const name of ['outerHTML',
+'documentElement', 'scrollHeight']) Object.defineProperty(of, name, {{get() {{ throw 1 }}}});
+"""
+UNSERVED = f"root.innerHTML = '<p>{SAYS}</p>'; setTimeout(() => location.href = '/none', 50)"
 MOVED = f"history.pushState(null, '', '/moved?x=1#part'); root.innerHTML = '<p>{SAYS}</p>'"
 ASKING = f"alert('Cookies?'); root.innerHTML = '<p>' + (confirm('?') ? 'yes' : '{SAYS}') + '</p>'"
 
@@ -79,17 +91,21 @@ ASKING = f"alert('Cookies?'); root.innerHTML = '<p>' + (confirm('?') ? 'yes' : '
         (LOADED, SAYS, "/"),
         (LISTED, "Boat number 190 of the list", "/"),
         (ENDLESS, SAYS, "/"),
-        (MOVED, SAYS, "/moved?x=1"),
+        (MOVED, SAYS, "/"),
+        (SHADOW, SAYS, "/"),
+        (EVIL, SAYS, "/"),
+        (UNSERVED, SAYS, "/"),
         (ASKING, SAYS, "/"),
         ("location.href = '/other'", SAYS, "/other"),
     ],
-    ids=["client", "list", "endless", "history", "dialogs", "navigation"],
+    ids="client list endless history shadow evil unserved dialogs navigation".split(),
 )
 def test_what_scripts_show_is_read(
     web: PageServer, quiet: None, script: str, words: str, path: str
 ) -> None:
     web.answers["/"] = page(script)
     web.answers["/data"] = reply(SAYS.encode(), "200 OK", "Content-Type: text/plain")
+    web.answers["/none"] = reply(b"", "204 No Content")
     web.answers["/other"] = page("", f"<p>{SAYS}</p>")
     with closing(read_pages(web)) as reader:
         found = reader(f"{web.url}/")
@@ -127,6 +143,55 @@ def test_a_page_that_never_ends_is_given_up(
     with closing(read_pages(web, timeout=4.0)) as reader, pytest.raises(ReadFailed) as caught:
         reader(f"{web.url}/")
     assert not outcome or caught.value.outcome == outcome
+
+
+@needs_browser
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["blob:", "data:", "about:blank"])
+def test_what_no_server_sent_is_no_page(web: PageServer, quiet: None, kind: str) -> None:
+    blob = f"URL.createObjectURL(new Blob(['<p>{SAYS}</p>'], {{type: 'text/html'}}))"
+    made = {"blob:": blob, "data:": f"'data:text/html,{SAYS}'"}.get(kind, f"'{kind}'")
+    web.answers["/"] = page(f"location.href = {made}")
+    with closing(read_pages(web)) as reader, pytest.raises(ReadFailed):
+        reader(f"{web.url}/")
+
+
+WRITES = """
+(async () => {
+  const folder = await navigator.storage.getDirectory();
+  const block = new Uint8Array(8e6);
+  for (let n = 0; n < 4; n++) (async () => {
+    const file = await folder.getFileHandle('x' + n, {create: true});
+    const out = await file.createWritable();
+    for (let i = 0; i < 200; i++) await out.write(block);
+  })();
+})();
+"""
+
+
+@needs_browser
+@pytest.mark.slow
+def test_what_a_page_stores_is_bounded(
+    web: PageServer, quiet: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    tmp_path.chmod(0o755)
+    web.answers["/"] = page(f"{WRITES} root.innerHTML = '<p>{SAYS}</p>'")
+    most, is_over = 0, threading.Event()
+
+    def watch() -> None:
+        nonlocal most
+        while not is_over.wait(0.05):
+            du = subprocess.run(["du", "-s", "-B1", tmp_path], capture_output=True, text=True)
+            most = max(most, int(du.stdout.split()[0]))
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    with closing(read_pages(web)) as reader, suppress(ReadFailed):  # too much memory
+        reader(f"{web.url}/")
+    is_over.set()
+    thread.join()
+    assert 0 < most < MAX_DISK and not list(tmp_path.iterdir())
 
 
 @needs_browser
@@ -281,3 +346,36 @@ def test_a_page_behind_a_proxy_is_rendered_through_it(
     web.answers["http://page.example/data"] = reply(SAYS.encode())
     with closing(PageReader(browser="auto", through_proxy=True, respect_robots=False)) as reader:
         assert SAYS in reader("http://page.example/").text
+
+
+def scripted_world(services: Services) -> None:
+    """Two plain pages, and one whose answer a script shows."""
+    services.default_hits = ["plain", "other", "scripted"]
+    services.pages = {
+        "plain": "The ferries of the lake have timetables of their own. " * 9,
+        "other": "Boats need a licence, and so do those who steer them. " * 9,
+        "scripted": Raw(200, markup(f"root.innerHTML = '<p>{SAYS}</p>'"), dict([HTML.split(": ")])),
+    }
+
+
+def ask_of_ferries(settings: Settings, **changes: Any) -> Answer:
+    changes = {"llm": ("extractive",), "patience": 1.0, "page_browser": "auto", **changes}
+    topic = "How many passengers did the ferry at Holm carry in 2024?"
+    return research(topic, settings.model_copy(update=changes)).answer()
+
+
+@needs_browser
+@pytest.mark.slow
+def test_a_page_in_a_browser_is_no_straggler(services: Services, settings: Settings) -> None:
+    scripted_world(services)
+    answer = ask_of_ferries(settings)
+    assert "48,210" in answer.answer and [one.via for one in answer.citations] == ["page"]
+
+
+def test_without_a_browser_the_answer_says_which_page_needs_one(
+    services: Services, settings: Settings
+) -> None:
+    scripted_world(services)
+    answer = ask_of_ferries(settings, page_browser_path=Path("/nowhere/chromium"))
+    [warning] = [one for one in answer.warnings if "JavaScript" in one]
+    assert services.url("scripted") in warning and "chromium-headless-shell" in warning

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -34,7 +35,7 @@ def result(mood: str, name: str, arguments: dict[str, str]) -> dict[str, Any]:
         row = {"id": arguments["id"], "title": "Cup", "text": PAGE, "url": "https://n.example/wc"}
         return {"content": [{"type": "text", "text": json.dumps(row)}]}
     if mood == "environment":
-        said = f"{os.getpid()} " + " ".join(sorted(os.environ))
+        said = f"{os.getpid()} {run_away()} " + " ".join(sorted(os.environ))
         return {"content": [{"type": "text", "text": said}]}
     url = METADATA if mood == "private" else "https://n.example/wc"
     row = {"id": "d 1/é", "title": f"The 2022 FIFA World Cup. {ORDERS}", "url": url}
@@ -42,6 +43,19 @@ def result(mood: str, name: str, arguments: dict[str, str]) -> dict[str, Any]:
         "content": [],
         "structuredContent": {"a": "a" * 40 + "!", "results": [row]},
     }
+
+
+def run_away() -> int:
+    """Leave a process in a session of its own, whose parent has ended. Returns its number."""
+    command = [sys.executable, "-c", "import os, time; os.setsid(); time.sleep(600)"]
+    quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
+    read, write = os.pipe()
+    if not (child := os.fork()):
+        process = subprocess.Popen(command, stderr=subprocess.DEVNULL, **quiet)
+        os.write(write, str(process.pid).encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    return int(os.read(read, 99))
 
 
 def answer(mood: str, message: dict[str, Any]) -> dict[str, Any] | None:

@@ -59,6 +59,8 @@ def remove_hidden(tree: Element) -> None:
     or by `display`, `visibility` or `opacity` of a stylesheet alone: a script, which is not run
     here, may show it.
     """
+    for shadow in tree.xpath("//template[@shadowrootmode]"):
+        shadow.tag = "div"
     stylesheet = Stylesheet(tree)
     has_external_css = bool(tree.xpath("//link[contains(@rel, 'stylesheet')]"))
     remove_elements(tree.xpath(_HIDDEN_BY_MARKUP))

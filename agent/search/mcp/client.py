@@ -15,7 +15,6 @@ import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import Future
 from contextlib import AsyncExitStack, suppress
-from pathlib import Path
 from typing import IO, Any, TypeVar
 
 import httpx2
@@ -25,7 +24,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from agent import __version__
 from agent.errors import OutsideError, SearchFailed
-from agent.outside import spawn
+from agent.outside import KEEPER, spawn
 from agent.outside.network import find_proxy, load_tls_context
 from agent.search.mcp.tools import McpTools, find_tools
 from agent.settings.mcp_servers import McpServer
@@ -179,7 +178,7 @@ class McpClient:
         said = tempfile.TemporaryFile("w+")  # noqa: SIM115 - on the stack
         self._said = stack.enter_context(said)
         stack.callback(self._listen)
-        bounds = [str(Path(__file__).with_name("keeper.py")), str(MAX_MESSAGE), str(MAX_BYTES)]
+        bounds = [KEEPER, "messages", str(MAX_MESSAGE), str(MAX_BYTES)]
         process = StdioServerParameters(
             command=sys.executable,
             args=["-IS", *bounds, *self._server.command],
