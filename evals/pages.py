@@ -24,7 +24,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from agent.documents.html.own_words import find_day
+from agent.documents.html.data import find_day
 from agent.documents.html.reader import extract_html, parse_page
 from agent.documents.sniff import decode
 from evals.harness import Bench, Evaluation, Table, average, count, main, size, take
@@ -214,7 +214,7 @@ def measure(sample: Sample | Dated, _: Bench) -> Iterator[Outcome | Day]:
     from htmldate import find_date
 
     if isinstance(sample, Dated):
-        tree: Any = parse_page(sample.html)
+        tree: Any = parse_page(sample.html)[0]
         yield Day(sample, "ours", find_day(tree))
         yield Day(sample, "htmldate", find_date(tree, url="") or "")
         return

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 from agent.errors import ReadFailed
 from agent.outside import KEEPER
 from agent.outside.keeper import find_descendants
-from agent.pages.cdp import POLL, DevTools, Json, Pipes, Refused
+from agent.pages.cdp import POLL, CommandRefused, DevTools, Json, Pipes
 from agent.pages.relay import GuardedRelay
 from agent.settings import system_environment
 from agent.state.urls import host_of
@@ -279,7 +279,7 @@ class _Tab:
             raise ReadFailed(message, outcome="unavailable")
         self._settle(SETTLE)
         shown = self._take()
-        with suppress(TimeoutError, Refused):  # what was shown before counts
+        with suppress(TimeoutError, CommandRefused):  # what was shown before counts
             self._scroll()
             shown = self._take()
         return shown
@@ -309,7 +309,7 @@ class _Tab:
         """What the page shows, and from where it was served: a script may say otherwise."""
         for _ in range(TRIES):
             loading = self._document()["loaderId"]
-            with suppress(Refused):
+            with suppress(CommandRefused):
                 root = self._call("DOM.getDocument", depth=0)["root"]["nodeId"]
                 found = self._call("DOM.getOuterHTML", nodeId=root, includeShadowDOM=True)
                 if self._document()["loaderId"] != loading:

@@ -27,7 +27,7 @@ class Pipes(NamedTuple):
     check_bounds: Callable[[], None]
 
 
-class Refused(ValueError):
+class CommandRefused(ValueError):
     """The browser's own error instead of a result."""
 
 
@@ -44,13 +44,13 @@ class DevTools:
         os.set_blocking(pipes.write, False)
 
     def call(self, method: str, **params: Any) -> Json:
-        """The result of a command. Raises TimeoutError, OSError, Refused."""
+        """The result of a command. Raises TimeoutError, OSError, CommandRefused."""
         number = self.send(method, **params)
         while found := self._receive(self._end):
             if found.get("id") != number:
                 self._tell(found)
             elif "result" not in found:
-                raise Refused(method)
+                raise CommandRefused(method)
             else:
                 return dict(found["result"])
         raise TimeoutError

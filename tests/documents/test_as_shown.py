@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from lxml import etree
 
 from agent.documents.body_reader import BodyReader
@@ -101,17 +99,11 @@ def test_an_article_is_known_by_its_journal_too() -> None:
     assert found.title == "Of X" and "10⁻⁴ mol" in found.text
 
 
-def test_a_page_whose_style_raises_text_and_one_made_by_a_script_are_read() -> None:
+def test_a_page_whose_style_raises_text_is_read() -> None:
     words = "Enough words follow here for anyone to call this paragraph a text that can be read."
     raised = '10<span style="color:red;vertical-align: super">6</span>'
     page = f"<html><body><article><p>It has {raised} cells. {words}</p></article></body></html>"
     assert "It has 10⁶ cells." in read_body(page.encode(), content_type="text/html").text
-    lamp = {"name": "Lamp L9", "price": 129.5, "currency": "EUR", "image": "/l9.png", "tags": []}
-    told = json.dumps({"props": {"pageProps": {"product": lamp, "page": {"name": "home"}}}})
-    script = f'<script id="__NEXT_DATA__" type="application/json">{told}</script>'
-    page = f"<html><body><div id='__next'></div>{script}</body></html>"
-    found = read_body(page.encode(), suffix=".html")
-    assert found.text == "name: Lamp L9\nprice: 129.5\ncurrency: EUR"
 
 
 MARKDOWN = r"""---

@@ -1,4 +1,4 @@
-"""What a page says to programs and not in its text: JSON-LD, and the data of pages made by Next.js.
+"""What a page says to programs: its date, that it is not free, products and events in JSON-LD.
 
 Vocabulary: https://schema.org. It is bounded, and marked with its place, since no reader sees it.
 """
@@ -8,54 +8,85 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from contextlib import suppress
+from copy import deepcopy
 from typing import Any
 
 from agent.documents.formats.structured import write_value
-from agent.documents.html.own_words import Element, json_ld, json_nodes
+from agent.documents.html.hidden import remove_elements
+from agent.documents.own_date import read_day
 from agent.documents.sniff import unescape_entities
 
+Element = Any  # lxml has no type hints
+
 PLACE = "data of the page"
+TEASER = "only its teaser was read; the rest is for subscribers"
+MAX_TEASER = 5000  # characters of text below which a page that calls itself paid is a teaser
+MAX_DATA = 20_000  # characters of what is told of a page
+MAX_SCRIPTS, MAX_SCRIPT = 20, 500_000  # of JSON-LD, and characters of one
 KINDS = re.compile(r"Product|Offer|\w*Event|Recipe|FAQPage|JobPosting")
+#: https://developers.google.com/search/docs/appearance/structured-data/paywalled-content
+_NOT_FREE = re.compile(r'"isAccessibleForFree"\s*:\s*"?(?:https?://schema\.org/)?false\b', re.I)
 #: Names of values that say nothing of the thing, in schema.org and in JSON-LD.
 _UNTOLD = re.compile(
     r"@|url$|image|logo|sameAs|review$|mainEntityOfPage|breadcrumb|publisher", re.I
 )
-_ADDRESS = re.compile(r"https?://schema\.org/(\w+)|(?:https?:)?//\S+|data:\S+|[\w-]{0,40}/[\w/-]+")
-_TELLING = re.compile(r"price|start_?date", re.I)  # names of values of products and events
+_ADDRESS = re.compile(r"https?://schema\.org/(\w+)|(?:https?:)?//\S+|data:\S+")
+#: Where a date may be of anything.
+_PROSE = (
+    "//body//p[string-length(normalize-space()) > 50] | //body//td | //body//th"
+    " | //body//*[@itemprop='review' or @itemprop='comment' or @itemprop='answer']"
+)
 _TAG = re.compile(r"<[^<>]*>")
-MAX_DATA = 20_000  # characters of what is told of a page
-MIN_TOLD = 250  # characters of the text of a page that needs no data of Next.js
-MIN_SENTENCE = 25  # characters of a text that is one, in such data
 
 
-def read_data(tree: Element) -> tuple[list[str], list[str]]:
-    """The lines of JSON-LD about products, events, recipes, questions; the texts of Next.js."""
-    nodes = [node for node in json_nodes(json_ld(tree)) if _is_told(node)]
-    lines = [line for node in nodes for line in write_value(_prune(node), "")]
-    found: list[str] = []
-    for script in tree.xpath("//script[@id='__NEXT_DATA__']/text()")[:1]:
-        with suppress(ValueError, RecursionError, AttributeError):
-            props = json.loads(script).get("props")
-            records = "\n".join(dict.fromkeys(_records(props)))
-            lacking = (one for one in dict.fromkeys(_sentences(props)) if one not in records)
-            found = [*filter(None, [records]), *lacking]
-    return lines, found
+def find_day(tree: Element, url: str = "") -> str:
+    """The day on which a page was last changed, or else published, as YYYY-MM-DD; "" for none."""
+    from htmldate import find_date
+
+    tree = deepcopy(tree)
+    remove_elements(tree.xpath(_PROSE))
+    try:
+        return read_day(find_date(tree, url=url))
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return ""  # a fault of the library
 
 
-def add_data(text: str, data: tuple[list[str], list[str]]) -> str:
-    """What of the data of a page its text lacks."""
-    lines, sentences = data
+def calls_itself_paid(tree: Element) -> bool:
+    """Whether a page says to programs that it is not free to read."""
+    return any(map(_NOT_FREE.search, _scripts(tree)))
+
+
+def read_data(tree: Element) -> list[str]:
+    """The lines of JSON-LD about products, events, recipes, questions."""
+    return [line for node in _nodes(tree) for line in write_value(_prune(node), "")]
+
+
+def lacking_data(text: str, lines: list[str]) -> str:
+    """The lines with a value that a text lacks."""
     known = " ".join(text.split())
-    lacking = [line for line in lines if not all(one in known for one in _values(line))]
-    if len(text) < MIN_TOLD:
-        lacking += [one for one in sentences if one not in known]
-    return "\n".join(lacking)[:MAX_DATA]
+    told = (line for line in lines if not all(one in known for one in _values(line)))
+    return "\n".join(told)[:MAX_DATA]
 
 
-def _is_told(node: dict[str, Any]) -> bool:
-    kinds = node.get("@type")
-    return any(KINDS.fullmatch(str(one)) for one in (kinds if isinstance(kinds, list) else [kinds]))
+def _scripts(tree: Element) -> list[str]:
+    scripts = tree.xpath("//script[@type='application/ld+json']/text()")
+    return [str(script)[:MAX_SCRIPT] for script in scripts[:MAX_SCRIPTS]]
+
+
+def _nodes(tree: Element) -> Iterator[dict[str, Any]]:
+    """The nodes of the kinds above, without those in them."""
+    for script in _scripts(tree):
+        try:
+            value = json.loads(script, strict=False)
+        except (ValueError, RecursionError):
+            continue
+        for top in value if isinstance(value, list) else [value]:
+            graph = top.get("@graph") if isinstance(top, dict) else None
+            for node in [top, *(graph if isinstance(graph, list) else ())]:
+                kinds = node.get("@type") if isinstance(node, dict) else None
+                told = kinds if isinstance(kinds, list) else [kinds]
+                if any(KINDS.fullmatch(str(one)) for one in told):
+                    yield node
 
 
 def _values(line: str) -> list[str]:
@@ -76,25 +107,3 @@ def _prune(value: Any, depth: int = 0) -> Any:
     told = {name: part for name, part in value.items() if not _UNTOLD.search(name)}
     pruned = ((name, _prune(part, depth + 1)) for name, part in told.items())
     return {name: part for name, part in pruned if part not in ("", {}, [], None)}
-
-
-def _records(value: Any, depth: int = 0) -> Iterator[str]:
-    """What in a value has a name and a price or a day: its plain values, a line each."""
-    if isinstance(value, dict) and ("name" in value or "title" in value):
-        plain = {name: one for name, one in value.items() if not isinstance(one, dict | list)}
-        if any(_TELLING.search(name) for name in plain):
-            yield from write_value(_prune(plain), "")
-    if isinstance(value, dict | list) and depth < 20:
-        for part in value.values() if isinstance(value, dict) else value:
-            yield from _records(part, depth + 1)
-
-
-def _sentences(value: Any, depth: int = 0) -> Iterator[str]:
-    """The texts in a value that are more than a word or a name."""
-    if isinstance(value, str):
-        text = " ".join(_TAG.sub(" ", unescape_entities(value)).split())
-        if len(text) >= MIN_SENTENCE and " " in text and not _ADDRESS.match(text):
-            yield text
-    elif isinstance(value, dict | list) and depth < 20:
-        for part in value.values() if isinstance(value, dict) else value:
-            yield from _sentences(part, depth + 1)
