@@ -100,6 +100,8 @@ def limit_assessment(
 
     A claim stands on its quotes, and on `pages` as wholes where it cites these and quotes nothing.
     """
+    if judged.calculation and judged.calculation.is_query:
+        return judged  # code made it, and the audit makes it again
     told, judged = judged.calculation, judged._replace(calculation=None)
     telling = [place for place in places if not _gives_orders(place)]
     if is_quoted(claim, telling):

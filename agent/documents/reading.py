@@ -24,6 +24,10 @@ def read_body(
     Raises UnreadablePage, for an unknown format, an encrypted or broken document, or no text.
     """
     source = Body(body, content_type, url, suffix.lower(), is_report, on_part)
+    if source.suffix == ".table-query":
+        from agent.documents.table_query import run_query
+
+        return run_query(source)
     if is_report:
         from agent.documents.reports.parsing import parse_report
 

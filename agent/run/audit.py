@@ -25,14 +25,16 @@ from agent.checking.rules import UNCHECKED, Assessment, decide_value, decide_ver
 from agent.evidence.citing import join_claims
 from agent.evidence.links import quote_link
 from agent.evidence.markers import cited_numbers
+from agent.evidence.tables import find_tables
 from agent.outside.recording import read_stored_answers, translate_damage
 from agent.run.journal_evidence import JournalEvidence, read_evidence
 from agent.run.stored import parse_answer
 from agent.slots.data import data_differences
 from agent.slots.forms import holds_value
-from agent.state import Claim
+from agent.state import Claim, Hit, Source
 from agent.state.json_data import Json, get_path, parse_json
 from agent.state.values import hash_text
+from agent.steps.tables import HEADING, NamedTable, describe_query, run_statement, show_columns
 
 #: Where in a result, as a path, and what is wrong there.
 Failure = tuple[str, str]
@@ -218,6 +220,10 @@ def _check_claims(answer: Answer, evidence: JournalEvidence) -> Iterator[Failure
         cited = _find_cited(claim.citations, answer)
         for n in sorted(set(claim.citations) - {citation.id for citation in cited}):
             yield where, f"{n} is not among the citations"
+        if claim.calculation and claim.calculation.is_query:
+            if fault := _find_query_fault(claim, cited, evidence):
+                yield f"{where}.calculation", fault
+            continue
         places = evidence.quote_places(cited)
         told = Assessment(claim.verdict, claim.by, claim.calculation)
         # a rule may have overruled a judge, whose word the answer does not have
@@ -228,6 +234,29 @@ def _check_claims(answer: Answer, evidence: JournalEvidence) -> Iterator[Failure
             own += [UNCHECKED]
         if told not in own:
             yield f"{where}.verdict", "it is not what its quotes, numbers and calculation give"
+
+
+def _find_query_fault(claim: Claim, cited: Sequence[Citation], evidence: JournalEvidence) -> str:
+    """Why a claim is not what its SELECT gives over the tables of its pages; "" where it is."""
+    made = claim.calculation
+    pages = {one.id: evidence.pages.get(one.page_sha256, []) for one in cited}
+    if made is None or (claim.verdict, claim.by) != ("supported", "calculation"):
+        return "it is not supported by its calculation"
+    tables = []
+    for operand in made.operands:
+        name, is_heading, _ = operand.text.partition(HEADING)
+        for page in pages.get(operand.citation, [])[:1] if is_heading else ():
+            source = Source(n=operand.citation, page=page, hit=Hit(url=page.url))
+            found = find_tables(page.text)
+            tables += [
+                NamedTable(name, source, t) for t in found if t.heading.start == operand.start
+            ]
+    result = run_statement(made.expression, tables)
+    if isinstance(result, str):
+        return result
+    own = describe_query(made.expression, result, tables)
+    is_said = all(shown in claim.text for shown in show_columns(result))
+    return "" if own == made and is_said else "it is not what its SELECT gives"
 
 
 def _locate_claims(answer: Answer) -> Iterator[tuple[str, Claim]]:

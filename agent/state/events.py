@@ -146,6 +146,7 @@ class Reflected(OfSection):
     said: tuple[Statement, ...] = ()
     answerable: bool = True
     draft: Draft | None = None
+    computed: Answered | None = None  # the answer that a query of tables gives
     need_more: bool
     new_queries: tuple[str, ...] = ()
 

@@ -353,6 +353,7 @@ class Calculation(Frozen):
     expression: str
     value: int | float | None = Field(default=None, description="null where it gives none")
     operands: tuple[Operand, ...] = ()
+    is_query: bool = seldom(False, "the expression is a SELECT over tables")
 
     def renumber(self, numbers: Mapping[int, int]) -> Calculation:
         """The same with other numbers for the sources."""

@@ -57,6 +57,9 @@ class Synthesize:
     language: str = ""
 
     def __call__(self, research: Research) -> Iterator[Event]:
+        if research.are_findings_current and (computed := research.reflections[-1].computed):
+            yield computed
+            return
         draft = research.current_draft or _BLANK
         answer, warnings = self._compose(draft, research)
         if not answer.quotes and not _is_refused(research):
