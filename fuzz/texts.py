@@ -15,7 +15,6 @@ from agent.evidence.links import quote_link
 from agent.evidence.markers import cited_numbers, normalize_markers, strip_markers
 from agent.evidence.names import find_names, find_question_names
 from agent.evidence.quantities import (
-    find_amounts,
     iso_dates,
     number_values,
     parse_date,
@@ -76,7 +75,7 @@ def _read_text(data: bytes) -> None:
     for spans in (split_sentences(text), split_passages(text)):
         assert all(0 <= start < end <= len(text) for start, end in spans)
         assert all(one[1] <= two[0] for one, two in zip(spans, spans[1:], strict=False))
-    list(iso_dates(text)), parse_date(text), number_values(text), find_amounts(text)
+    list(iso_dates(text)), parse_date(text), number_values(text)
     read_scores(text), find_names(text), find_question_names(text), named_numbers(text)
     find_instruction(text)
     render_sources(select_passages([make_source(text)], "Who won the cup in 1904?", 500))

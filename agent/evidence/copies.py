@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from agent.evidence.language import is_question
+from agent.evidence.language import ends_as_question
 from agent.evidence.ranking import ranked_length
 from agent.evidence.words import CJK, content_words
 from agent.state import Hit, Source
@@ -78,7 +78,7 @@ def repeats_question(hit: Hit, topic: str) -> bool:
     found by it do.
     """
     words = _CHUNK.findall(topic.casefold())
-    if len(words) < LEAST_REPEATED or not is_question(topic):
+    if len(words) < LEAST_REPEATED or not ends_as_question(topic):
         return False
     text = f"{hit.title} {hit.snippet}".casefold()
     return f" {' '.join(words)} " in f" {' '.join(_CHUNK.findall(text))} "

@@ -6,7 +6,6 @@ import re
 import tomllib
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
 from decimal import Decimal
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -25,9 +24,10 @@ _SCRIPTS = (
 _SCRIPT = re.compile("|".join(f"(?P<{tag}>[{span}])" for tag, span in _SCRIPTS))
 _LATIN = re.compile(r"[^\W\d_]+")
 CLOSING = " \"'”’»“‘«)]」』）"  # what may stand behind a stop
-ASKING = 2  # how many stop words the words of a question count for
 READ = 500  # characters of a text by which its language is told
-SURE = 5  # stop words that tell it surely
+#: Locales of a language whose months have other names (Jänner), beside its own.
+_LOCALES = {"de": ("de_AT",)}
+_SIZES = ("wide", "abbreviated")
 
 
 class Language(NamedTuple):
@@ -35,20 +35,13 @@ class Language(NamedTuple):
 
     tag: str
     stop: frozenset[str]  # words that say little, question words among them
-    persons: re.Pattern[str]  # words that stand for somebody who was told of
-    months: tuple[tuple[str, ...], ...]  # January first; empty where months are numbers
-    asks: tuple[tuple[str, re.Pattern[str]], ...]  # what is asked for, by question word
-    holds: dict[str, re.Pattern[str]]  # by type of the answer: what a sentence has that gives one
-    parts: re.Pattern[str]  # what stands between two questions in one
-    extremes: tuple[tuple[str, re.Pattern[str]], ...]  # `max`, `min`: that something is the most
-    ratios: tuple[tuple[re.Pattern[str], Decimal], ...]  # a half, a third, twice
-    units: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]  # what is asked, and its dimensions
-    drop: tuple[tuple[re.Pattern[str], str], ...]  # what only asks, and what stands for it
+    stemmer: str  # of Snowball; "" for none
     breaks: re.Pattern[str] | None  # what stands between words, where no blanks do
     articles: tuple[str, ...]  # what is written before a word, in one with it
-    stemmer: str  # of Snowball; "" for none
     has_decimal_comma: bool  # `1.234` is more than a thousand
     has_noun_capitals: bool  # every noun has a capital letter, which then tells no name
+    extremes: tuple[tuple[str, re.Pattern[str]], ...]  # `max`, `min`: that something is the most
+    ratios: tuple[tuple[re.Pattern[str], Decimal], ...]  # a half, a third, twice
 
     def drop_article(self, word: str) -> str:
         """A word without the article that is written in one with it."""
@@ -61,41 +54,19 @@ def load_language(tag: str) -> Language:
     """The tables of one of `LANGUAGES`."""
     file = files("agent.evidence.languages").joinpath(f"{tag}.toml")
     table = tomllib.loads(file.read_text("utf-8"))
-    spaced = "script" not in table or tag == "ar"
-    stop = table["stop"].split()
-    asks, holds, extremes = (
-        [(kind, _pattern(words, spaced)) for kind, words in _entries(table.get(name, ""), ":")]
-        for name in ("asks", "holds", "extremes")
-    )
-    units, drop, ratios = (
-        [(_pattern(words, spaced), rest) for words, rest in _entries(table.get(name, ""), "=")]
-        for name in ("units", "drop", "ratios")
-    )
+    stop, spaced = table["stop"].split(), "breaks" not in table
+    ratios = (row.rpartition("=") for row in table["ratios"].split(";"))
     return Language(
-        tag,
-        frozenset((*stop, *map(_bare, stop))),
-        _pattern(table["persons"], spaced),
-        tuple(tuple(names.split()) for names in table["months"].split("|") if names.strip()),
-        tuple(asks),
-        dict(holds),
-        re.compile(table["parts"], re.I),
-        tuple(extremes),
-        tuple((words, Decimal(value)) for words, value in ratios),
-        tuple((words, tuple(dimensions.split())) for words, dimensions in units),
-        tuple((words, f" {rest} ") for words, rest in drop),
-        re.compile(f"[{table['breaks']}]+") if "breaks" in table else None,
-        tuple(table.get("articles", "").split()),
-        table["stemmer"],
-        table.get("decimal") == ",",
-        table.get("nouns", False),
+        tag=tag,
+        stop=frozenset((*stop, *map(_bare, stop))),
+        stemmer=table["stemmer"],
+        breaks=None if spaced else re.compile(f"[{table['breaks']}]+"),
+        articles=tuple(table.get("articles", "").split()),
+        has_decimal_comma=table.get("decimal") == ",",
+        has_noun_capitals=table.get("nouns", False),
+        extremes=tuple((kind, _pattern(table[kind], spaced)) for kind in ("max", "min")),
+        ratios=tuple((_pattern(x.strip(), spaced), Decimal(y.strip())) for x, _, y in ratios),
     )
-
-
-def _entries(lines: str, sign: str) -> list[tuple[str, str]]:
-    """Lines of a left and a right side, which the sign divides."""
-    part = str.rpartition if sign == "=" else str.partition
-    sides = (part(line, sign) for line in lines.strip().splitlines())
-    return [(left.strip(), right.strip()) for left, _, right in sides]
 
 
 def _pattern(words: str, spaced: bool) -> re.Pattern[str]:
@@ -107,9 +78,21 @@ def _bare(word: str) -> str:
     return "".join(char for char in letters if not unicodedata.combining(char))
 
 
+@cache
+def load_months(tag: str) -> tuple[tuple[str, ...], ...]:
+    """The names of each month in a language, in lower case; empty where months are numbers."""
+    from babel import localedata
+
+    own = [localedata.load(one, False)["months"] for one in (tag, *_LOCALES.get(tag, ()))]
+    forms = [use.get(size) for one in own for use in one.values() for size in _SIZES]
+    told = [form for form in forms if isinstance(form, dict)]  # else an alias of another one
+    names = [[form[n].rstrip(".").casefold() for form in told if n in form] for n in range(1, 13)]
+    return tuple(tuple(dict.fromkeys(one)) for one in names) if "月" not in names[0][0] else ()
+
+
 def month_names(*languages: str) -> str:
     """The names of months in languages (`en`, `de`), longest first, for a pattern; lower case."""
-    names = {name for tag in languages for month in load_language(tag).months for name in month}
+    names = {name for tag in languages for month in load_months(tag) for name in month}
     return "|".join(sorted(names, key=lambda name: (-len(name), name)))
 
 
@@ -127,29 +110,12 @@ def language_of(text: str) -> Language:
     English where nothing tells.
     """
     text = text[:READ]
-    # a verb may be a word of another language (`was`)
-    asks = (pattern for kind, pattern in load_language("en").asks if kind != "yesno")
-    if text.isascii() and any(pattern.search(text) for pattern in asks):
-        return load_language("en")  # without the tables of the others, which take 7 ms to read
     scripts = Counter(found.lastgroup or "en" for found in _SCRIPT.finditer(text))
     words = [word.casefold() for word in _LATIN.findall(text)]
     if scripts and 2 * scripts.total() >= len(words):
         return load_language("ja" if scripts["ja"] else scripts.most_common(1)[0][0])
     latin = [load_language(tag) for tag in LANGUAGES if tag not in dict(_SCRIPTS)]
-    return max(latin, key=lambda one: _fit(one, text, words))
-
-
-def is_surely_other(text: str, tag: str) -> bool:
-    """Whether a text is of another language than one: by its script, or by several stop words.
-
-    A table or a list of names is of none.
-    """
-    found = language_of(text)
-    if found.tag == tag or found.tag in dict(_SCRIPTS):
-        return found.tag != tag
-    words = [word.casefold() for word in _LATIN.findall(text[:READ])]
-    own, others = (_fit(one, text[:READ], words) for one in (load_language(tag), found))
-    return others >= SURE and others > 2 * own
+    return max(latin, key=lambda one: sum(word in one.stop for word in words))
 
 
 def ends_as_question(text: str) -> bool:
@@ -157,22 +123,10 @@ def ends_as_question(text: str) -> bool:
     return text.rstrip(CLOSING).endswith(("?", "？", "؟"))
 
 
-def is_question(text: str) -> bool:
-    """Whether a text asks something: by its question mark, or in the words of its language."""
-    asks = (pattern for _, pattern in language_of(text).asks)
-    return ends_as_question(text) or any(pattern.search(text) for pattern in asks)
-
-
 def script_language(text: str) -> str:
     """The language in whose script a text begins; "" for the Latin script and all others."""
     found = _SCRIPT.match(text)
     return found.lastgroup or "" if found else ""
-
-
-def _fit(language: Language, text: str, words: Sequence[str]) -> int:
-    """How many words of a text are stop words of a language; a question of it counts too."""
-    asks = any(pattern.search(text) for _, pattern in language.asks)
-    return sum(word in language.stop for word in words) + ASKING * asks
 
 
 @lru_cache(maxsize=1024)

@@ -6,7 +6,7 @@ import re
 from functools import cache
 from itertools import dropwhile
 
-from agent.evidence.language import load_language
+from agent.evidence.language import load_language, load_months
 from agent.evidence.words import CJK, CJK_CHARACTER, LONGEST_SENTENCE, stop_words, word_lists
 
 #: Capital letters of the Latin, Greek and Cyrillic scripts (`re` has no class for them).
@@ -22,7 +22,7 @@ _WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday"
 @cache
 def _calendar() -> frozenset[str]:
     """The names of months and weekdays, which begin with a capital letter and name nobody."""
-    return frozenset((*(names[0] for names in load_language("en").months), *_WEEKDAYS.split()))
+    return frozenset((*(names[0] for names in load_months("en")), *_WEEKDAYS.split()))
 
 
 @cache

@@ -150,18 +150,6 @@ def quoted_sentences(quote: Quote, source: Source) -> list[Quote]:
     return list(filter(None, (_make_quote(source, *span, "exact") for span in spans)))
 
 
-def with_sentence_before(quote: Quote, source: Source, longest: int) -> Quote:
-    """A quote with the sentence before it in its paragraph; without, if that is too long."""
-    text = source.page.text
-    begin = max(0, quote.end - longest)
-    spans = split_sentences(text[begin : quote.start])
-    start = begin + spans[-1][0] if spans else quote.start
-    is_cut = start == begin > 0
-    if is_cut or "\n" in text[start : quote.start]:
-        return quote
-    return _make_quote(source, start, quote.end, "exact") or quote
-
-
 def _make_quote(source: Source, start: int, end: int, match: _Match) -> Quote | None:
     text = source.page.text[start:end]
     if not any(char.isalnum() for char in text):

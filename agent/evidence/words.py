@@ -223,23 +223,6 @@ def fold(text: str) -> str:
     return _fold_short(text) if len(text) <= LONGEST_KEPT else fold_with_offsets(text)[0]
 
 
-#: Pronouns that open a sentence, in the languages that the program reads; folded.
-_PRONOUN = re.compile(
-    r"(?:he|she|it|they|his|her|hers|its|their|theirs|this|that|these|those"
-    r"|er|sie|es|sein|seine|ihr|ihre|dies|diese|dieser|dieses|das ist"
-    r"|il|elle|ils|elles|ce|cela|ceci|cette|son|sa|ses|leur|leurs"
-    r"|él|ella|ellos|ellas|ello|este|esta|esto|ese|esa|eso|su|sus"
-    r"|lui|lei|egli|essa|esso|loro|questo|questa|ele|ela|eles|elas|isto|isso|seu|sua"
-    r"|он|она|оно|они|это|его|её|ее|их|هو|هي|هم|هذا|هذه)\b"
-    r"|[他她它其这该此]|彼|これ|それ|この|その|그"
-)
-
-
-def opens_with_pronoun(sentence: str) -> bool:
-    """Whether a sentence's subject may be that of one before it."""
-    return bool(_PRONOUN.match(fold(sentence).lstrip(" .!?。！？")))
-
-
 @lru_cache(maxsize=4096)
 def _fold_short(text: str) -> str:
     """As `fold`; apart, so that countless sentences do not drive out the few pages."""

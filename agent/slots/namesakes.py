@@ -78,12 +78,6 @@ def _count_asked(one: Thing, asked: Words) -> int:
     return len((one.told | one.marks | one.qualifier) & (asked - one.name))
 
 
-def has_other_qualifier(title: str, other: str) -> bool:
-    """Whether two titles have one name, and another qualifier: `Mercury`, `Mercury (planet)`."""
-    (name, *told), (name2, *told2) = _read_title(title), _read_title(other)
-    return fold(name) == fold(name2) and told != told2
-
-
 def tell_apart(sources: Sequence[Source]) -> list[str]:
     """What each of several pages of one name is about: titles, or how they begin; "" for the same.
 

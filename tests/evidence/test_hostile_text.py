@@ -19,8 +19,6 @@ from agent.evidence import (
 )
 from agent.evidence.citing import MOST_CLAIMS, compose_answer
 from agent.evidence.quantities import (
-    find_amounts,
-    find_numbers,
     missing_quantities,
     number_values,
     read_numbers,
@@ -83,7 +81,6 @@ def test_numbers_are_read_or_left_out(text: str) -> None:
     for number, (start, end) in read_numbers(text.casefold()):
         assert abs(number) < float("inf") and start < end
     number_values(text)
-    assert all(found in text for found in (*find_numbers(text), *find_amounts(text)))
 
 
 @pytest.mark.parametrize("many", ["9" * 310, "9" * 5000, "1" + ",000" * 200, "1e999", "inf", "nan"])

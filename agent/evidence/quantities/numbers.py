@@ -8,9 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import islice
 
-from agent.evidence.quantities.dates import date_spans
-from agent.evidence.quantities.scores import score_spans
-from agent.evidence.words import LONGEST_SENTENCE, word_lists
+from agent.evidence.words import word_lists
 
 # --- numbers in words --------------------------------------------------------------------------
 
@@ -142,50 +140,3 @@ def number_values(text: str) -> set[int | float]:
     folded = text.casefold()
     words = cardinals().keys() & re.findall(r"[a-z]+", folded)
     return {n for n, _ in read_numbers(folded)} | {int(cardinals()[word]) for word in words}
-
-
-# --- numbers as they stand ---------------------------------------------------------------------
-
-#: How many digits, full stops and commas one number may have between its first and last digit.
-LONG = "0,60"
-
-
-@cache
-def _quantity_pattern() -> re.Pattern[str]:
-    words = "|".join((*cardinals(), "hundred", "thousand", "million", "billion", "half"))
-    return re.compile(
-        rf"[$€£¥]?(?<![\w.])\d(?:[\d,.]{{{LONG}}}\d)?(?![a-zA-Z\d])"
-        rf"|\b(?:{words})(?:[- ](?:{words}))*\b"
-        r"|[一二两三四五六七八九十百千万亿]{1,20}(?=[个名次座米年天])",
-        re.I,
-    )
-
-
-_UNIT = re.compile(
-    r"(?:(?:\s?%|°C?F?|\s(?:percent|per cent|(?:hundred|thousand|million|billion|trillion))\b)"
-    r"|(?:[ -](?:(?:working|business|calendar|square|cubic|light|metric) )?"
-    r"(?:days?|weeks?|months?|years?|hours?|minutes?|seconds?|km|kilomet(?:re|er)s?|met(?:re|er)s?|"
-    r"miles?|feet|foot|ft|inches|kg|kilograms?|tons?|tonnes?|people|degrees?|dollars?|euros?|characters?|pages?|words?|"
-    r"kronor|pounds?|times?|goals?|GB|MB|litres?|liters?|m|cm|mm|g)\b)|[米吨年天公里个名次颗]+)+"
-)
-_MONEY = re.compile(
-    rf"(?:US|A|C)?[$€£¥]\s?\d[\d,.]{{{LONG}}}\d?(?:\s?(?:k|m|bn|million|billion|thousand)\b)?"
-    rf"|\b\d[\d,.]{{{LONG}}}\d?\s(?:(?:thousand|million|billion)\s)?(?:Swedish |US )?"
-    r"(?:dollars|euros?|pounds|kronor|USD|EUR|GBP|CHF|yen|yuan)\b"
-    rf"|\d[\d,.]{{{LONG}}}(?:万|亿)?(?:元|美元|欧元)",
-    re.I,
-)
-
-
-def find_numbers(text: str) -> list[str]:
-    """The numbers in a sentence with the unit that follows; none of a date or a score."""
-    text = text[:LONGEST_SENTENCE]
-    taken = {at for span in date_spans(text) + score_spans(text) for at in range(*span)}
-    spans = (match.span() for match in _quantity_pattern().finditer(text))
-    found = ((start, _UNIT.match(text, end), end) for start, end in spans if start not in taken)
-    return [text[start : unit.end() if unit else end].rstrip(".,") for start, unit, end in found]
-
-
-def find_amounts(text: str) -> list[str]:
-    """The amounts of money in a sentence."""
-    return [m[0].rstrip(".,") for m in _MONEY.finditer(text[:LONGEST_SENTENCE])]

@@ -20,7 +20,7 @@ from itertools import islice, permutations
 from string import capwords
 from typing import NamedTuple
 
-from agent.evidence.language import LANGUAGES, load_language, month_names
+from agent.evidence.language import LANGUAGES, load_months, month_names
 from agent.evidence.quantities import numbers
 from agent.evidence.quantities.dates import months
 from agent.evidence.quantities.numbers import CHINESE_DIGITS, number_words, scales
@@ -341,7 +341,7 @@ def _month() -> str:
     capital = [name.capitalize() for name in month_names("en", "de").split("|")]
     capital += [name.upper() for name in capital if len(name) > 3]
     others = [tag for tag in LANGUAGES if tag not in ("en", "de")]
-    spellings = [names for tag in others for names in load_language(tag).months]
+    spellings = [names for tag in others for names in load_months(tag)]
     # of three letters, the beginning of another name may be a word (`set`)
     told = {
         one
