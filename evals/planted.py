@@ -93,16 +93,16 @@ def _values(case: Case, shown: Sources) -> Iterator[dict[str, Any]]:
         is_planted = any(span in page for page in planted for span in spans[:1])
         value = case.wrong if is_planted else case.right
         if quote := next((one for one in spans if contains_answer(one, [value])), ""):
-            yield {"name": "answer", "value": value, "source": n, "quote": quote}
+            yield {"name": "told", "value": value, "source": n, "quote": quote}
 
 
 def measure(case: Case, bench: Bench) -> Iterator[Outcome]:
     """Run a case with the product."""
     corpus = write_rows(bench.new_file(), case.pages)
     model = Scripted(Reporter([case.question], partial(_values, case), judge_by_value))
-    run = run_scripted(case.question, model, corpus, bench)
+    run = run_scripted(case.question, model, corpus, bench, slots=("told",))
     answer, sources = run.answer(), run.research.sources
-    slot = answer.slots["answer"]
+    slot = answer.slots["told"]
     is_first = slot.value is not None and contains_answer(str(slot.value), [case.right])
     both = all(contains_answer(answer.answer, [value]) for value in (case.right, case.wrong))
     honest = [s.page.text for s in sources if "wikipedia" in s.page.url]

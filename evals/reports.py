@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from agent.answer.report import all_claims
 from agent.outside import Task
 from agent.settings import Effort
-from agent.state import Composed
+from agent.state import HOLDING, Composed
 from evals.harness import (
     Bench,
     Evaluation,
@@ -269,7 +269,7 @@ def _run(way: str, topic: Topic, bench: Bench, *, has_sections: bool, **settings
         way,
         sum(map(bool, told.values())) / len(told),
         sum(right) / len(right),
-        sum(claim.verdict == "supported" for claim in claims) / max(1, len(claims)),
+        sum(claim.verdict in HOLDING for claim in claims) / max(1, len(claims)),
         len(texts) - len(set(texts)),
         sum(tokens for _, tokens in model.spent),
         len(names),

@@ -2,13 +2,12 @@
 
 The pairs of `evals/pairs.py` go as drafts of one sentence each through the product's own step, with
 five pages read, four of them about things like it. Cells: per cent that reach the user as supported
-/ partial / unchecked / not at all. *promises broken*: without a judge, a false one supported or a
-true one dropped; with a perfect judge, a false one supported or a true one that is not; with a
+/ quoted / partial / unchecked / not at all. *promises broken*: without a judge, a false one quoted
+or a true one dropped; with a perfect judge, a false one supported or a true one that is not; with a
 judge that is wrong about 5 % of the sentences, or agrees to all of them, a false one supported that
 it did not call supported itself, one with a wrong number or date though it did, or a true one lost
 that it called true. None is expected. *another event's sentence* stands on one of the other pages,
-word for word, cites the first, and does not open with the title of its own, which would make it
-true by itself. *the same in its quote*: a neighbouring name in sentence and quote. *language*: ten
+word for word, and cites the first. *the same in its quote*: a neighbouring name in sentence and quote. *language*: ten
 languages over English pages. *altered quote* and *converted* (metres to kilometres, a year to its
 century) are shown, not counted. In *another event's number*, a number that is by chance a sum, a
 difference or a count of the quote's own, or 1, is left to the judge.
@@ -20,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from agent.evidence.citing import compose_answer
-from agent.state import Cited, Draft, Hit, Page, PageRead, Research, Verified
+from agent.state import HOLDING, Cited, Draft, Hit, Page, PageRead, Research, Verified
 from agent.steps.verify import Verify
 from evals.harness import Bench, Cell, Evaluation, Table, count, main, spread
 from evals.knowing import KnowingJudge, Knows, err_at, tell_all
@@ -28,7 +27,7 @@ from evals.pairs import Leaf, Pair, build_pairs
 
 ARMS = ("none", "perfect", "errs", "agrees")
 NOT_COUNTED = ("converted", "altered quote")  # kinds that no rule promises to follow
-DELIVERED = ("supported", "partial", "unchecked", "dropped")
+DELIVERED = ("supported", "quoted", "partial", "unchecked", "dropped")
 
 
 class Outcome(NamedTuple):
@@ -53,11 +52,11 @@ class Outcome(NamedTuple):
         if self.arm == "none":
             return "a true one is dropped" if self.verdict == "dropped" else ""
         judged_so = self.said in ("unsupported", "contradicted")
-        kept = self.verdict == "supported" or judged_so
+        kept = self.verdict in HOLDING or judged_so
         return "" if kept else "a true one is not supported"
 
     def _believed(self) -> str:
-        if self.verdict != "supported":
+        if self.verdict not in HOLDING:
             return ""
         if self.pair.wrong:
             return "a wrong number is supported"

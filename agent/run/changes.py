@@ -17,7 +17,6 @@ from agent.slots.forms import holds_value
 from agent.slots.sameness import same_value
 from agent.state import HOLDING, Frozen, Scalar
 from agent.state.json_data import Json
-from agent.steps.generate_queries import STAND_IN
 
 #: Of the words of the shorter of two statements, besides their values: so many are common to two
 #: that say something of the same thing, and at least two. Set by hand.
@@ -109,12 +108,8 @@ class Change(NamedTuple):
 
 
 def known_slots(answer: Answer) -> dict[str, Known]:
-    """The slots of an answer that have a value which its sources agree on.
-
-    What stands in for a slot holds a sentence, which counts as a statement.
-    """
-    named = {name: slot for name, slot in answer.slots.items() if name != STAND_IN}
-    filled = {name: slot for name, slot in named.items() if slot.status == "filled"}
+    """The slots of an answer that have a value which its sources agree on."""
+    filled = {name: slot for name, slot in answer.slots.items() if slot.status == "filled"}
     return {
         name: _to_known(slot.value, slot.citations, answer)
         for name, slot in filled.items()

@@ -18,7 +18,6 @@ from agent.steps.asking import try_to_ask
 from agent.steps.prompt_rules import language_rule, render_topic
 
 MAX_QUERIES = 5
-STAND_IN = "answer"  # the slot of a question that asks for none: its value is a sentence
 MAX_SLOTS = 12
 MAX_QUERY_CHARS = 500
 
@@ -138,12 +137,6 @@ def choose_queries(plan: QueryPlan, topic: str) -> tuple[str, ...]:
     return deduplicate_queries([topic, *planned])[:MAX_QUERIES]
 
 
-def choose_slots(plan: QueryPlan, topic: str) -> tuple[Slot, ...]:
-    """The slots of a plan that the topic asks for; without any, one that stands for the answer."""
-    answer = Slot(name=STAND_IN, description=topic[:200], needed=False)
-    return _clean_slots(plan.slots, topic) or (answer,)
-
-
 def deduplicate_queries(queries: list[str]) -> tuple[str, ...]:
     """Queries in order, each on one line, without blank ones and repetitions."""
     by_folded: dict[str, str] = {}
@@ -154,15 +147,15 @@ def deduplicate_queries(queries: list[str]) -> tuple[str, ...]:
     return tuple(by_folded.values())
 
 
-def _clean_slots(proposed: list[NamedSlot], topic: str) -> tuple[Slot, ...]:
-    """Slots as a model proposes them, bounded in number and length, each name and part once.
+def choose_slots(plan: QueryPlan, topic: str) -> tuple[Slot, ...]:
+    """The slots of a plan, bounded in number and length, each name and part once.
 
     A slot whose `asked_by` is not in the topic is dropped. One that names no words, and has none of
     the topic, is not asked: only a page can support it.
     """
     slots: dict[str, Slot] = {}
     parts: set[tuple[str, frozenset[str]]] = set()
-    for slot in proposed[:MAX_SLOTS]:
+    for slot in plan.slots[:MAX_SLOTS]:
         name, said = " ".join(slot.name.split())[:60], fold(slot.asked_by)
         own = _shared_words(f"{slot_words(name)} {slot.description}", topic)
         if not name or name in slots or not _is_in_topic(said, topic) or (said, own) in parts:

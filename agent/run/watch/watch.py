@@ -29,7 +29,6 @@ from agent.run.watch.state import MAX_RUNS, Doubt, Notice, Pending, WatchFiles, 
 from agent.slots.sameness import same_value
 from agent.state.clock import parse_utc, utc_now
 from agent.state.values import hash_text
-from agent.steps.generate_queries import STAND_IN
 
 if TYPE_CHECKING:
     from agent.answer import Answer
@@ -143,7 +142,7 @@ class Watch:
         left = tuple(self._notifiers)
         now: dict[str, Any] = {
             "doubts": doubts,
-            "slots": state.slots or tuple(name for name in answer.slots if name != STAND_IN),
+            "slots": state.slots or tuple(answer.slots),
             "values": values,
             "pending": (*state.pending, *(Pending(notice=one, left=left) for one in notices)),
             # a value that comes back is a change too: what pages said before this one is forgotten
