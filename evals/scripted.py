@@ -17,8 +17,7 @@ from evals.knowing import Word, judge_prompt
 from evals.questions import contains_answer
 
 if TYPE_CHECKING:
-    from agent.outside.rate_limits import RateLimiter, no_rate_limits
-from agent.run import Run
+    from agent.run import Run
 
 _SOURCE = re.compile(r'<source id="(\d+)" title="([^"]*)"[^>]*>(.*?)</source>', re.S)
 Think = Callable[[Task[Any]], Mapping[str, Any]]
@@ -65,6 +64,7 @@ class Scripted:
 def run_scripted(topic: str, model: Any, corpus: Path, bench: Bench, **settings: Any) -> Run:
     """A finished run with a scripted model and a corpus as the web."""
     from agent.outside.journal import Journal
+    from agent.outside.rate_limits import RateLimiter, no_rate_limits
     from agent.run import Run
     from agent.run.calls import cache_sources, compose_calls
     from agent.run.header import RunSpec

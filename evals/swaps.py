@@ -7,10 +7,10 @@ or a true one dropped; with a perfect judge, a false one supported or a true one
 judge that is wrong about 5 % of the sentences, or agrees to all of them, a false one supported that
 it did not call supported itself, one with a wrong number or date though it did, or a true one lost
 that it called true. None is expected. *another event's sentence* stands on one of the other pages,
-word for word, and cites the first. *the same in its quote*: a neighbouring name in sentence and quote. *language*: ten
-languages over English pages. *altered quote* and *converted* (metres to kilometres, a year to its
-century) are shown, not counted. In *another event's number*, a number that is by chance a sum, a
-difference or a count of the quote's own, or 1, is left to the judge.
+word for word, and cites the first. *the same in its quote*: a neighbouring name in sentence and
+quote. *language*: ten languages over English pages. *altered quote* and *converted* (metres to
+kilometres, a year to its century) are shown, not counted. In *another event's number*, a number
+that is by chance a sum, a difference or a count of the quote's own, or 1, is left to the judge.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ MOST_AUTHORS = 3  # that are named
 NO_CONFLICTS = "No significant conflicting information was found."
 TOLD_ELSEWHERE = "What was found for it is told elsewhere in this report."
 DISPUTED = "What the sources disagree about stands below, as Conflicting Information."
-NOT_COMPARED = "What the sources say was not compared value by value."
+NOT_COMPARED = "No values of two sources were compared."
 #: What is shown after a sentence with this verdict; nothing for `supported`.
 VERDICT_LABELS: dict[Verdict, str] = {
     "quoted": "quoted",

@@ -44,10 +44,16 @@ def decide_status(
         return "error"
     if not tuple(citations):
         return "insufficient"
-    has_dropped = isinstance(research.answer, Verified) and research.answer.dropped
-    is_short = research.is_halted or bool(has_dropped) or any(shortfalls)
+    is_short = research.is_halted or _has_dropped(research) or any(shortfalls)
     is_short |= research.is_answered_without_model
     return "partial" if is_short else "complete"
+
+
+def _has_dropped(research: Research) -> bool:
+    """Whether a sentence was dropped; of a report one of its body, which is checked first."""
+    checks = research.events_of(Verified)
+    has_summary = research.answer and research.answer.report and len(checks) > 1
+    return any(one.dropped for one in (checks[:-1] if has_summary else checks[-1:]))
 
 
 def find_shortfalls(research: Research, findings: Mapping[str, Finding]) -> Iterator[str]:

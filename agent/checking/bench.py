@@ -121,8 +121,9 @@ class Bench:
                 if rules.is_quoted(claim.text, places):
                     continue
                 near = closest_sentences(claim.text, self._eligible_sources(claim, places))
-                own = (q for q in near if rules.is_quoted(claim.text, (self._make_place(q),)))
-                if said := next(own, None):
+                own = [q for q in near if not claim.citations or q.source in claim.citations]
+                same = (q for q in own if rules.is_quoted(claim.text, (self._make_place(q),)))
+                if said := next(same, None):
                     self._cite(row, i, said)
                 else:
                     self._offered[shown_text(claim)] = self._choose_offered(claim, near)

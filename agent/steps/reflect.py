@@ -33,7 +33,7 @@ from agent.state import (
 )
 from agent.state.urls import canonical_url
 from agent.steps.asking import ask_with_fallback, begin, try_to_ask
-from agent.steps.generate_queries import STAND_IN, Recency, deduplicate_queries
+from agent.steps.generate_queries import Recency, deduplicate_queries
 from agent.steps.prompt_rules import (
     ANSWER_RULE,
     DATA_RULE,
@@ -383,11 +383,10 @@ def _find_supported(
 
 def _read_slots(research: Research, found: Coverage | Reading) -> tuple[Slot, ...]:
     """The slots of a run; where rules read, nobody named one and a page has some, those."""
-    is_named = any(slot.needed or slot.name != STAND_IN for slot in research.slots)
-    if is_named or not research.is_read_by_rules:
+    if research.slots or not research.is_read_by_rules:
         return research.slots
     names = dict.fromkeys(row.name for row in found.slots if row.value)
-    return tuple(Slot(name=name, needed=False) for name in names) or research.slots
+    return tuple(Slot(name=name, needed=False) for name in names)
 
 
 def _with_computed(reflection: Reflected, computed: Answered, research: Research) -> Reflected:

@@ -51,7 +51,7 @@ def settle(verified: Verified, research: Research) -> Verified:
     if not claims and not first and not last:
         return _abstain(verified, findings, research)
     said = "\n".join(claim.text for claim in (*first, *last))
-    kept = [claim for claim in claims if claim.text not in said]
+    kept = _lead([claim for claim in claims if claim.text not in said], needed)
     unsaid = builder.quote_unsaid(needed, (*first, *kept, *last))
     claims = (*first, *kept, *([] if verified.report else unsaid), *last)
     report = verified.report if has_draft else None
@@ -66,6 +66,15 @@ def settle(verified: Verified, research: Research) -> Verified:
         "findings": findings,
     }
     return verified.model_copy(update=changes)
+
+
+def _lead(claims: list[Claim], needed: Iterable[Finding]) -> list[Claim]:
+    """The claims, and first a sentence that says the value of a needed slot, if there is one."""
+    values = [one.value for one in needed if one.status == "filled" and one.value is not None]
+    telling = [one for one in claims if any(holds_value(one.text, value) for value in values)]
+    if not telling or any(one.form != "sentence" for one in (claims[0], telling[0])):
+        return claims
+    return [telling[0], *(one for one in claims if one is not telling[0])]
 
 
 def _repeat_topic(findings: Iterable[Finding], needed: Iterable[Finding], topic: str) -> bool:

@@ -339,3 +339,17 @@ def test_what_came_closest_stands_beside_the_answer() -> None:
     assert [quote.text for quote in fallback.closest] == ["Acme Pumps is in Ulm."]
     other = read("Velmora Pumps is in Bonn.", "It is old.", topic=asked)
     assert build_abstention(other).closest == ()  # without the rare words
+
+
+def test_the_sentence_that_fills_a_needed_slot_leads_the_answer() -> None:
+    pages = ("The Lund bridge was painted by Ada Quill.", "The Lund bridge is 503 metres long.")
+    research = read(
+        " ".join(pages), slots=(Slot(name="length"), Slot(name="painter", needed=False))
+    )
+    reflect(research, ("503 metres", 1, pages[1], "length"))
+    quotes = tuple(quote(research.sources[0], text) for text in pages)
+    claims = tuple(Claim(text=text, citations=(1,), verdict="supported", by="m") for text in pages)
+    draft: dict[str, Any] = {"text": "x", "quotes": quotes, "claims": claims}
+    research.grow(Answered(**draft))
+    found = settle(Verified(**draft), research)
+    assert [claim.text for claim in found.claims] == list(pages[::-1])
