@@ -19,6 +19,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import date
+from functools import cache
 from html import escape
 from itertools import islice
 from pathlib import Path
@@ -29,7 +30,6 @@ from agent.documents.html.reader import extract_html, parse_page
 from agent.documents.sniff import decode
 from evals.harness import Bench, Evaluation, Table, average, count, main, size, take
 from evals.questions import read_passages
-from evals.slots import read_pages
 
 ROWS = 30  # passages of a page
 PAGES = 12  # of each kind that is made
@@ -37,6 +37,9 @@ BESIDE = 2  # days by which a zone of time may be off
 _IN_ADDRESS = re.compile(r"/(20\d\d)/(\d\d|[a-z]{3})/(\d\d)/")
 _IN_JSON = re.compile(r'"dateModified":"(\d{4})-(\d\d)-(\d\d)')
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+
+
+WIKIPEDIA = "worldcup/wikipedia_pages.jsonl.gz"
 
 
 class Sample(NamedTuple):
@@ -90,6 +93,13 @@ class Article(NamedTuple):
     html: bytes
     text: str
     url: str
+
+
+@cache
+def read_pages(data: Path) -> tuple[dict[str, Any], ...]:
+    """The pages of Wikipedia."""
+    with gzip.open(data / WIKIPEDIA, "rt", encoding="utf-8") as rows:
+        return tuple(map(json.loads, rows))
 
 
 def load_articles(data: Path) -> Iterator[Article]:

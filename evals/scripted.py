@@ -31,11 +31,13 @@ class Scripted:
 
     def __init__(self, think: Think) -> None:
         self._think = think
+        self.seen: list[str] = []
         self.spent: list[tuple[str, int]] = []  # the task and the prompt's tokens of each call
 
     def generate(self, task: Task[Any], _: str) -> Generation:
         """The reply, without the fields that are not asked for."""
         said = self._think(task)
+        self.seen.append(task.prompt())
         asked = {field: said[field] for field in task.answer_type.model_fields if field in said}
         text = json.dumps(asked, ensure_ascii=False)
         spent = estimate_tokens(task.system_prompt()) + estimate_tokens(self.read(task))
