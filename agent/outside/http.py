@@ -61,12 +61,11 @@ _WAIT = re.compile(
 
 
 class Request(TypedDict, total=False):
-    """What is sent to a path: a POST if there is a `body` or `data`, else a GET."""
+    """What is sent to a path: a POST if there is a `body`, else a GET."""
 
     headers: Mapping[str, str]
     params: Mapping[str, str]
     body: Mapping[str, Any] | None
-    data: bytes  # as it is, in place of JSON
 
 
 @dataclass(frozen=True)
@@ -101,8 +100,7 @@ class Endpoint:
         """As `call`, with the reply's body as it came."""
         self.check_configured()
         body = request.pop("body", None)
-        is_post = body is not None or "data" in request
-        sent: dict[str, Any] = {"method": "POST" if is_post else "GET", "json": body}
+        sent: dict[str, Any] = {"method": "GET" if body is None else "POST", "json": body}
         sent |= {"url": self.base_url.rstrip("/") + path, **request}
         try:
             send = partial(self._send, sent)

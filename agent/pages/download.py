@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
@@ -120,6 +120,20 @@ class Downloader:
     def check_address(self, url: str, seconds: float) -> None:
         """Raise ReadFailed for an address that may not be read, which is not asked itself."""
         self.find_target(url, seconds, lambda _: False)
+
+    def post(self, url: str, data: bytes, headers: Mapping[str, str], seconds: float) -> int:
+        """Post a body; returns the status. No redirect is followed. Raises ReadFailed."""
+        self._guard.check_url(url)
+        import httpx2
+
+        transport = self.open_transport()
+        transport.deadline.start(seconds)
+        timeout = {"timeout": httpx2.Timeout(seconds).as_dict()}
+        with _translate_errors(host_of(url)):
+            request = httpx2.Request("POST", url, content=data, headers=headers, extensions=timeout)
+            response = transport.handle_request(request)
+            response.close()
+        return response.status_code
 
     def _follow(self, transport: PageTransport, url: str) -> str:
         """The address that a URL redirects to. Raises ReadFailed for a URL that does not."""

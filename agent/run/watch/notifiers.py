@@ -103,10 +103,10 @@ def append_notice(path: Path, notice: Notice) -> None:
         raise output_failure(path, error) from None
 
 
-def post_notice(url: str, secret: str, notice: Notice) -> None:
+def post_notice(url: str, settings: Settings, notice: Notice) -> None:
     """Post a notice to a webhook. Raises OutsideError, NotConfigured."""
     data = notice.model_dump(mode="json")
-    post_event(url, secret, f"watch.{notice.kind}", notice.id, data)
+    post_event(url, settings, f"watch.{notice.kind}", notice.id, data)
 
 
 # --- what Apprise reaches: mail, chats and a hundred others --------------------------------------
@@ -155,9 +155,8 @@ def make_notifiers(
     if out:
         notifiers["file"] = partial(append_notice, out)
     if webhook:
-        secret = settings.webhook_secret.get_secret_value()
-        check_webhook(webhook, secret)
-        notifiers["webhook"] = partial(post_notice, webhook, secret)
+        check_webhook(webhook, settings)
+        notifiers["webhook"] = partial(post_notice, webhook, settings)
     if notify:
         notifiers["notify"] = make_apprise_notifier(notify)
     return notifiers

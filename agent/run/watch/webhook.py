@@ -12,27 +12,36 @@ import hmac
 import json
 import time
 from collections.abc import Mapping
+from contextlib import closing
+from datetime import UTC, datetime
+from functools import partial
 from typing import Any
-from urllib.parse import urlsplit
 
-from agent.errors import NotConfigured, OutsideError, UsageError
-from agent.outside.http import Endpoint
+from agent import USER_AGENT
+from agent.errors import NotConfigured, OutsideError, ReadFailed, UsageError
+from agent.pages.guard import AddressGuard
+from agent.settings import Settings
+from agent.state import Outcome
 from agent.state.clock import utc_now
 
 TIMEOUT = 20.0  # seconds
 TRIES = 2  # where the connection fails or the server is at fault
+REFUSED = "it is refused as a page there would be, unless ALLOW_PRIVATE_NETWORK is 1"
+FAULTS: dict[Outcome, str] = {
+    "forbidden": REFUSED,
+    "timeout": "it does not answer in time",
+}
 PREFIX = "whsec_"  # of a secret that is base64
 
 
-def check_webhook(url: str, secret: str) -> None:
+def check_webhook(url: str, settings: Settings) -> None:
     """Raises UsageError or NotConfigured for a webhook that could not be sent."""
     try:
-        parts = urlsplit(url)
-        is_web = parts.scheme in ("http", "https") and bool(parts.hostname)
-    except ValueError:
-        is_web = False
-    if not is_web:
-        raise UsageError("--webhook is no address of the web.", "Give one: https://...")
+        AddressGuard(allow_private=settings.allow_private_network).check_url(url)
+    except ReadFailed:
+        fault = "--webhook is no address that may be called."
+        raise UsageError(fault, f"Give https://...: {REFUSED}.") from None
+    secret = settings.webhook_secret.get_secret_value()
     if not secret:
         fault = "RESEARCH_AGENT_WEBHOOK_SECRET is not set: it signs what the webhook gets."
         remedy = f"Set it to a secret that the receiver knows: {PREFIX} and 24 to 64 random bytes"
@@ -41,31 +50,34 @@ def check_webhook(url: str, secret: str) -> None:
 
 
 def post_event(
-    url: str,
-    secret: str,
-    kind: str,
-    event_id: str,
-    data: Mapping[str, Any],
-    *,
-    timeout: float = TIMEOUT,
+    url: str, settings: Settings, kind: str, event_id: str, data: Mapping[str, Any]
 ) -> None:
     """Post `{"type", "timestamp", "data"}`. A receiver drops a second event of the same id.
 
-    Raises OutsideError, which holds neither the secret nor the address.
+    The address is looked up once, and must be as public as that of a page. Raises OutsideError,
+    which holds neither the secret nor a part of the address.
     """
+    from agent.pages.download import Downloader
+
     event = {"type": kind, "timestamp": utc_now(), "data": data}
     body = json.dumps(event, ensure_ascii=False).encode("utf-8", "replace")
-    host = "://".join(urlsplit(url)[:2])
-    endpoint = Endpoint(host, "--webhook", timeout=timeout, error_class=OutsideError)
-    for left in range(TRIES - 1, -1, -1):
-        try:
-            headers = sign(body, secret, event_id, int(time.time()))
-            endpoint.fetch(url.removeprefix(host), data=body, headers=headers)
-        except OutsideError as error:
-            if not left or error.outcome not in ("unavailable", "timeout"):
-                raise OutsideError(f"The webhook: {error.message}.", error.remedy) from None
-        else:
-            return
+    secret = settings.webhook_secret.get_secret_value()
+    guard = AddressGuard(allow_private=settings.allow_private_network)
+    through_proxy, now = settings.fetch_through_proxy, partial(datetime.now, UTC)
+    with closing(Downloader(guard, USER_AGENT, now, through_proxy=through_proxy)) as downloader:
+        for _ in range(TRIES):
+            try:
+                headers = sign(body, secret, event_id, int(time.time()))
+                status = downloader.post(url, body, headers, TIMEOUT)
+                is_final, fault = status < 500, f"it answers with HTTP {status}"
+                if 200 <= status < 300:
+                    return
+            except ReadFailed as error:
+                is_final = error.outcome == "forbidden"
+                fault = FAULTS.get(error.outcome, "it cannot be reached")
+            if is_final:
+                break
+    raise OutsideError(f"The webhook: {fault}.", "It is tried again the next time.")
 
 
 def sign(body: bytes, secret: str, event_id: str, at: int) -> dict[str, str]:

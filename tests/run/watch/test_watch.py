@@ -6,27 +6,36 @@ import base64
 import hashlib
 import hmac
 import json
+import re
 import signal
+import socket
 import sys
 import time
 from collections.abc import Iterator
+from email.message import Message
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 import pytest
 import responses
+from pydantic import SecretStr
 
 from agent.cli.shell.process import run_command
 from agent.cli.watch import command
+from agent.errors import OutsideError, UsageError
 from agent.run.watch.state import Notice, WatchFiles, watch_id
 from agent.run.watch.watch import Watch
+from agent.run.watch.webhook import check_webhook, post_event
 from agent.settings import Settings
 from tests.run.watch.shop import QUESTION, open_shop, page, think
+from tests.support.loopback import Loopback
 from tests.support.processes import start_command
 from tests.support.services import Raw, Services
 
 APPRISE, NOTIFIED = "json://127.0.0.1:9/s3cret", "http://127.0.0.1:9/s3cret"
-HOOK = "http://127.0.0.1:9/hook/?a=b"
+HOOK_PATH = "/s3cret/?a=b"
+HOOK = f"http://127.0.0.1:9{HOOK_PATH}"
 KEY = b"sixteen byte key"
 DOWN = Raw(503, "down")
 
@@ -154,33 +163,108 @@ def test_of_two_at_once_one_asks_and_many_questions_come_from_a_file(
     assert questions == Path("many.txt").read_text("utf-8").splitlines()
 
 
-def test_a_change_is_sent_everywhere_and_again_only_where_it_failed(
-    shop: Services, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+class Receiver(Loopback):
+    """A webhook's receiver: it repeats the path that it was asked for, as many do."""
+
+    def __init__(self) -> None:
+        self.statuses = [500, 500]  # of the next requests; then 204
+        self.sent: list[tuple[str, Message, bytes]] = []
+        receiver = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                receiver.sent.append((self.path, self.headers, body))
+                self.send_response(receiver.statuses.pop(0) if receiver.statuses else 204)
+                said = json.dumps({"error": {"message": f"no hook at {self.path}"}}).encode()
+                self.send_header("Content-Length", str(len(said)))
+                self.send_header("Location", "/elsewhere")
+                self.end_headers()
+                self.wfile.write(said)
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        super().__init__(Handler)
+
+
+@pytest.fixture
+def receiver(monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
     monkeypatch.setenv("RESEARCH_AGENT_WEBHOOK_SECRET", f"whsec_{base64.b64encode(KEY).decode()}")
+    with Receiver() as running:
+        yield running
+
+
+def test_a_change_is_sent_everywhere_and_again_only_where_it_failed(
+    shop: Services, receiver: Receiver, capsys: pytest.CaptureFixture[str]
+) -> None:
     with responses.RequestsMock() as http:
         http.add_passthru(shop.base)
-        failing = [http.post(HOOK, status=500) for _ in range(2)]
         http.post(NOTIFIED, body="")
-        more = ("--webhook", HOOK, "--notify", APPRISE)
+        more = ("--webhook", f"{receiver.base}{HOOK_PATH}", "--notify", APPRISE)
         status, told, said = ask(capsys, *more)
-        assert (status, len(told)) == (1, 1) and "webhook" in said
+        assert (status, len(told), len(receiver.sent)) == (1, 1, 2)
+        assert "The webhook: it answers with HTTP 500" in said
         notified = json.loads(http.calls[-1].request.body)
         assert notified["title"] == f"Watching: {QUESTION}" and "120 euros" in notified["message"]
-        for one in failing:
-            http.remove(one)
-        http.post(HOOK, body="")
         assert ask(capsys, *more) == (0, [], "")
-        sent = http.calls[-1].request
-        headers, body = sent.headers, sent.body
+        path, headers, body = receiver.sent[-1]
         assert headers["webhook-id"] == told[0]["id"] == json.loads(body)["data"]["id"]
         signed = f"{told[0]['id']}.{headers['webhook-timestamp']}.".encode() + body
         expected = base64.b64encode(hmac.new(KEY, signed, hashlib.sha256).digest()).decode()
-        assert headers["webhook-signature"] == f"v1,{expected}" and sent.url == HOOK
+        assert headers["webhook-signature"] == f"v1,{expected}" and path == HOOK_PATH
         http.replace("POST", NOTIFIED, status=403)
         shop.pages["shop"] = page(99)
         status, told, said = ask(capsys, *more)
         assert (status, len(told)) == (1, 1) and "--notify" in said and "s3cret" not in said
+
+
+@pytest.mark.parametrize("statuses", [[404], [301], [503, 503]])
+def test_nothing_of_a_webhooks_address_is_told(
+    statuses: list[int],
+    shop: Services,
+    receiver: Receiver,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The address is a secret, also where its receiver repeats it."""
+    receiver.statuses = statuses
+    status, told, said = ask(capsys, "--webhook", f"{receiver.base}{HOOK_PATH}")
+    assert status == 1 and "The webhook: " in said
+    port = receiver.host.partition(":")[2]
+    everything = f"{said}{told}{caplog.text}"
+    assert "s3cret" not in everything and f":{port}" not in everything
+    assert {path for path, _, _ in receiver.sent} == {HOOK_PATH}, "no redirect is followed"
+
+
+def test_a_webhook_is_looked_up_once_and_never_private(
+    receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A name that is public when it is looked up first, and this machine after that."""
+    asked: list[str] = []
+    connected: list[str] = []
+
+    def look_up(host: str, *_: Any, **__: Any) -> list[Any]:
+        asked.append(host)
+        address = "93.184.216.34" if len(asked) == 1 else "127.0.0.1"
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 80))]
+
+    def connect(address: tuple[str, int], *_: Any, **__: Any) -> socket.socket:
+        connected.append(address[0])
+        raise ConnectionRefusedError
+
+    settings = Settings(webhook_secret=SecretStr("secret"))
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    monkeypatch.setattr(socket, "create_connection", connect)
+    for url in ("http://rebinding.test/s3cret", "http://private.test/s3cret"):
+        with pytest.raises(OutsideError) as caught:
+            post_event(url, settings, "watch.state", "id", {})
+        assert not re.search(r"\.test|s3cret|127|93", f"{caught.value}{caught.value.remedy}")
+    assert connected == ["93.184.216.34"], "the address that was checked, and no other"
+    port = receiver.host.partition(":")[2]
+    for url in ("http://127.0.0.1/", f"http://a.test:{port}/", "http://[::1]/", "http://localhost"):
+        with pytest.raises(UsageError, match="--webhook is no address that may be called"):
+            check_webhook(url, settings)
 
 
 def test_a_file_of_an_earlier_version_goes_on(shop: Services, settings: Settings) -> None:
