@@ -7,7 +7,6 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from agent.checking.rules import QuotePlace, decide_verdict
 from agent.errors import ReadFailed
 from agent.evidence.citing import compose_answer
 from agent.evidence.instructions import find_instruction
@@ -41,6 +40,7 @@ from agent.strategies.loop.decide import ChooseAction
 from agent.strategies.report.gather import Explore
 from agent.strategies.report.plan import MakePlan
 from agent.strategies.report.write import WriteSection, WriteSummary
+from agent.verification.rules import QuotePlace, decide_verdict
 from fuzz.target import Target
 
 LONGEST = 50_000

@@ -8,11 +8,11 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from agent.answer import doc, messages
-from agent.checking.differences import split_runs
 from agent.evidence.citing import render_claim
 from agent.evidence.ranking import rank_texts
 from agent.state import Claim, Differences
 from agent.state.urls import is_web_url
+from agent.verification.differences import split_runs
 
 if TYPE_CHECKING:  # at run time, building an answer imports this module for the report's Markdown
     from agent.answer.report import LookedAt, ReportAnswer, ReportSection

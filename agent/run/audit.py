@@ -21,7 +21,6 @@ from agent.answer.addresses import CorpusAddresses
 from agent.answer.check import CheckResult, build_check_result
 from agent.answer.formats import report_to_markdown
 from agent.answer.messages import group_claims
-from agent.checking.rules import UNCHECKED, Assessment, decide_value, decide_verdict
 from agent.evidence.citing import join_claims
 from agent.evidence.links import quote_link
 from agent.evidence.markers import cited_numbers
@@ -35,6 +34,7 @@ from agent.state import Claim, Hit, Source
 from agent.state.json_data import Json, get_path, parse_json
 from agent.state.values import hash_text
 from agent.steps.tables import HEADING, NamedTable, describe_query, run_statement, show_columns
+from agent.verification.rules import UNCHECKED, Assessment, decide_value, decide_verdict
 
 #: Where in a result, as a path, and what is wrong there.
 Failure = tuple[str, str]

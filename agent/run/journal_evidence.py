@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from agent import __version__
 from agent.answer import Citation
-from agent.checking.shown import QuotePlace
 from agent.outside.recording import read_journal
 from agent.state import Page
 from agent.state.json_data import Json, get_path
 from agent.state.values import hash_text, is_retracted
+from agent.verification.shown import QuotePlace
 
 MAX_SAME = 100  # pages of one text
 

@@ -7,14 +7,14 @@ from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
 from pydantic import Field
 
-from agent.checking.bench import shown_text
-from agent.checking.rules import Assessment
 from agent.errors import AgentError, Halt, ModelFailed
 from agent.evidence import render_sources
 from agent.outside import AskMany, Reply, Task, TaskKind
 from agent.state import Calculation, Claim, Event, Failed, Frozen, Halted, Research, Warned
 from agent.steps.asking import failure_event, reply_event
 from agent.steps.prompt_rules import DATA_RULE, escape, render_topic
+from agent.verification.bench import shown_text
+from agent.verification.rules import Assessment
 
 ItemT = TypeVar("ItemT")
 SIDE_BY_SIDE = 8  # calls of the judge at a time

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from agent.checking.rules import is_quoted
-from agent.checking.shown import QuotePlace
 from agent.evidence import content_words
 from agent.evidence.citing import join_claims, order_quotes
 from agent.evidence.markers import strip_markers
@@ -19,6 +17,8 @@ from agent.slots.weighing import is_disputed
 from agent.state import Claim, Finding, Quote, Research, Scalar, Source, Verified, name_thing
 from agent.steps.reflect import is_needed
 from agent.steps.synthesize import build_abstention
+from agent.verification.rules import is_quoted
+from agent.verification.shown import QuotePlace
 
 MOST_SHOWN = 12  # conflicts, or facts in the place of sentences
 LONGEST_VALUE = 80  # characters of a value above the sentences that state it

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from agent.checking.bench import Bench
-from agent.checking.rules import FAILING
 from agent.evidence import select_passages
 from agent.evidence.citing import compose_answer
 from agent.outside import AskMany, Task, TaskKind
@@ -23,6 +21,8 @@ from agent.steps.asking import NO_REPLY, reply_event
 from agent.steps.judges import Docket, JudgeClaims, judge_groups, no_judge_event, render_claims
 from agent.steps.prompt_rules import CITE_RULE, DATA_RULE, escape, language_rule
 from agent.steps.settle import settle
+from agent.verification.bench import Bench
+from agent.verification.rules import FAILING
 
 
 class MendClaims(Task[Draft]):

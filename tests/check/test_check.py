@@ -14,7 +14,6 @@ import pytest
 
 from agent.answer.check import CheckResult, build_check_result, check_schema
 from agent.answer.formats import check_to_html, check_to_text
-from agent.checking.cited_claims import ClaimRuling, rule_claim
 from agent.cli.check import command
 from agent.documents.reports.reader import read_report
 from agent.errors import UsageError
@@ -23,6 +22,7 @@ from agent.run.check import begin_check
 from agent.run.estimate import estimate
 from agent.settings import Settings
 from agent.state import RunRequest
+from agent.verification.cited_claims import ClaimRuling, rule_claim
 from tests.evidence.test_evidence import source
 from tests.support.processes import run_command
 from tests.support.services import Raw, Services, parse_claims

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from lxml import etree
 
-from agent.checking.rules import is_quoted
-from agent.checking.shown import QuotePlace
 from agent.documents.formulas import lower_text, raise_text, write_formula
 from agent.documents.reading import read_body
 from agent.evidence.quantities import find_missing
+from agent.verification.rules import is_quoted
+from agent.verification.shown import QuotePlace
 
 WORDS = " Enough words follow here for anyone to call this paragraph a text that can be read."
 

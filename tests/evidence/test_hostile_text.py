@@ -9,8 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.checking.rules import decide_verdict
-from agent.checking.shown import QuotePlace
 from agent.errors import UsageError
 from agent.evidence import (
     closest_sentences,
@@ -38,6 +36,8 @@ from agent.slots.forms import holds_value, to_typed
 from agent.slots.patterns import compile_pattern, has_match
 from agent.slots.schema import slots_of
 from agent.state import Draft
+from agent.verification.rules import decide_verdict
+from agent.verification.shown import QuotePlace
 from tests.evidence.test_evidence import source
 from tests.support.hostile_readers import readers
 from tests.support.hostile_shapes import SHAPES

@@ -20,8 +20,8 @@ FILES = sorted(AGENT.rglob("*.py"))
 
 #: From the ground up: each may import itself and those before it, for types too.
 PACKAGES = (
-    "characters state errors files file_formats outside settings evidence slots checking documents "
-    "pages search llm steps strategies answer run server "
+    "characters state errors files file_formats outside settings evidence slots verification "
+    "documents pages search llm steps strategies answer run server "
     "mcp_server cli"
 ).split()
 #: That may read the environment and print.

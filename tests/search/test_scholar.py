@@ -18,8 +18,6 @@ from hypothesis import strategies as st
 from agent.answer import Answer
 from agent.answer.bibliography import to_bibtex, to_csl_json, to_ris
 from agent.answer.schema import Citation
-from agent.checking.rules import Assessment, decide_verdict
-from agent.checking.shown import QuotePlace
 from agent.errors import SearchFailed
 from agent.evidence.credibility import Credibility
 from agent.outside import Excerpt
@@ -33,6 +31,8 @@ from agent.search.scholar.fusion import SERVICES, fuse
 from agent.search.scholar.records import build_hit
 from agent.settings import Settings, parse_settings
 from agent.state import Hit, Page, Source
+from agent.verification.rules import Assessment, decide_verdict
+from agent.verification.shown import QuotePlace
 from tests.support.scholar_world import PAPERS, Paper, ScholarWorld
 
 NOWHERE = "http://127.0.0.1:9"

@@ -10,9 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.checking.bench import shown_text
-from agent.checking.rules import is_quoted, missing_in_quotes
-from agent.checking.shown import QuotePlace
 from agent.errors import AgentError, Exhausted, ModelFailed
 from agent.evidence import anchor_quote
 from agent.evidence.citing import compose_answer
@@ -39,6 +36,9 @@ from agent.state import (
 )
 from agent.steps.judges import JudgeClaims, Judgements
 from agent.steps.verify import MendClaims, Verify
+from agent.verification.bench import shown_text
+from agent.verification.rules import is_quoted, missing_in_quotes
+from agent.verification.shown import QuotePlace
 
 NOKIA = (
     "Nokia was founded by Fredrik Idestam. He built a pulp mill in Tampere in 1865. "

@@ -11,8 +11,6 @@ Reader = Callable[[str], Any]
 def readers() -> dict[str, Reader]:
     """Each function under measure, with the text in the place where a stranger's text arrives."""
     from agent import evidence
-    from agent.checking.rules import decide_verdict
-    from agent.checking.shown import QuotePlace
     from agent.evidence import citing, instructions, links, markers, names, quantities
     from agent.evidence.lists import list_lengths
     from agent.evidence.markdown import read_pieces
@@ -26,6 +24,8 @@ def readers() -> dict[str, Reader]:
     from agent.state.sanitizing import sanitize_line, strip_markup
     from agent.steps.synthesize import WriteAnswer
     from agent.strategies.loop.tags import find_all_contents
+    from agent.verification.rules import decide_verdict
+    from agent.verification.shown import QuotePlace
 
     topic = "Who won the 2022 final, Argentina or France, and when was the bridge opened?"
     plain = "The bridge was opened in 1904 by Anna Quill. " * 40

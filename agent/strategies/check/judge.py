@@ -5,10 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from agent.checking.cited_claims import ClaimRuling, missing_on_pages, missing_words, rule_claim
-from agent.checking.differences import find_differences
-from agent.checking.rules import Assessment, explain_fault, limit_assessment
-from agent.checking.shown import QuotePlace, spans_around, text_around_quotes
 from agent.evidence import closest_sentences, estimate_tokens, first_sentences
 from agent.evidence.language import language_of
 from agent.evidence.quantities import missing_quantities
@@ -34,6 +30,10 @@ from agent.state.urls import canonical_url
 from agent.steps.judges import Docket, JudgeClaims, judge_groups
 from agent.steps.prompt_rules import DATA_RULE
 from agent.strategies.check.read_cited import Found, index_sources
+from agent.verification.cited_claims import ClaimRuling, missing_on_pages, missing_words, rule_claim
+from agent.verification.differences import find_differences
+from agent.verification.rules import Assessment, explain_fault, limit_assessment
+from agent.verification.shown import QuotePlace, spans_around, text_around_quotes
 
 SHOWN = 3  # sentences of each page that a judge is shown for a claim, with their neighbours
 PEERS = 8  # sentences that a superlative may be about

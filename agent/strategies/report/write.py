@@ -8,8 +8,6 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from agent.checking.bench import shown_text
-from agent.checking.summary import first_sentences, leave_conflicts, said_as
 from agent.evidence import content_words, render_sources
 from agent.evidence.citing import explain_lost_citations, make_answered, order_quotes
 from agent.evidence.selection import select_quoted
@@ -43,6 +41,8 @@ from agent.steps.settle import quote_conflicts
 from agent.steps.synthesize import build_abstention
 from agent.strategies.report.sections import plan_sections, weigh_all
 from agent.strategies.report.sentences import DraftSentence, SentenceClaims, clean_line
+from agent.verification.bench import shown_text
+from agent.verification.summary import first_sentences, leave_conflicts, said_as
 
 MAX_CONTRADICTIONS = 10  # that a model names
 MAX_SUMMARY_SENTENCES = 5  # as many as the prompt asks for

@@ -41,7 +41,7 @@ from agent.evidence.quoting import touched_sentences
 from agent.state import Calculation, Operand
 
 if TYPE_CHECKING:
-    from agent.checking.shown import QuotePlace
+    from agent.verification.shown import QuotePlace
 
 NONE = frozenset(("", "null", "none", "n/a", "-"))
 #: What a number is multiplied or divided by without standing in a quote.

@@ -7,13 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby, takewhile
 from typing import TypeVar
 
-from agent.checking import rules
-from agent.checking.calculation import compute_claim
-from agent.checking.differences import find_differences
-from agent.checking.rules import FAILING, Assessment, missing_in_quotes
-from agent.checking.shown import QuotePlace, text_around_quotes
-from agent.checking.summary import first_sentences, holds
-from agent.checking.unquoted import find_unquoted
 from agent.evidence import closest_sentences, content_words
 from agent.evidence.citing import make_answered, order_quotes
 from agent.outside import Excerpt
@@ -31,6 +24,13 @@ from agent.state import (
     Source,
     Verified,
 )
+from agent.verification import rules
+from agent.verification.calculation import compute_claim
+from agent.verification.differences import find_differences
+from agent.verification.rules import FAILING, Assessment, missing_in_quotes
+from agent.verification.shown import QuotePlace, text_around_quotes
+from agent.verification.summary import first_sentences, holds
+from agent.verification.unquoted import find_unquoted
 
 ClaimOrFinding = TypeVar("ClaimOrFinding", Claim, Finding)
 MOST_OFFERED = 2  # sentences that are shown beside a claim's own quotes

@@ -18,9 +18,6 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from agent.checking.calculation import compute_claim
-from agent.checking.shown import QuotePlace
-from agent.checking.unquoted import find_unquoted
 from agent.evidence import fold, is_heading, is_row, split_sentences
 from agent.evidence.instructions import find_instruction
 from agent.evidence.language import ends_as_question
@@ -28,6 +25,9 @@ from agent.evidence.quantities import find_missing, missing_quantities, stands_o
 from agent.evidence.quoting import touched_sentences
 from agent.evidence.words import count_words
 from agent.state import Calculation, Verdict
+from agent.verification.calculation import compute_claim
+from agent.verification.shown import QuotePlace
+from agent.verification.unquoted import find_unquoted
 
 FEWEST_WORDS = 4  # of a sentence; fewer are a name, a number or a fragment
 #: A value beside its name, which says something in fewer words: `Fee: 10 %`.

@@ -23,9 +23,6 @@ from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
 
-from agent.checking.rules import FEWEST_WORDS, is_quoted
-from agent.checking.shown import QuotePlace
-from agent.checking.unquoted import NOUN_CAPITALS
 from agent.evidence import anchor_quote, closest_sentences, content_words, fold
 from agent.evidence.language import language_of, main_script
 from agent.evidence.names import find_sure_names
@@ -40,6 +37,9 @@ from agent.evidence.quantities import (
 )
 from agent.evidence.words import LONGEST_KEPT, PLAIN_WORD, count_words
 from agent.state import Quote, Source, Verdict
+from agent.verification.rules import FEWEST_WORDS, is_quoted
+from agent.verification.shown import QuotePlace
+from agent.verification.unquoted import NOUN_CAPITALS
 
 OFF_TOPIC = "the page is about something else"
 NEAREST = 8  # sentences of the pages that a claim is held against

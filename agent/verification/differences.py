@@ -8,10 +8,10 @@ from difflib import SequenceMatcher
 from itertools import islice
 from typing import NamedTuple
 
-from agent.checking.shown import QuotePlace
 from agent.evidence.quoting import touched_sentences
 from agent.evidence.words import CJK
 from agent.state import Differences
+from agent.verification.shown import QuotePlace
 
 MOST_WORDS = 200  # of a sentence that are compared
 _WORD = re.compile(rf"[{CJK}]|[^\W_{CJK}]+")

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.checking.calculation import compute_claim
-from agent.checking.differences import find_differences
-from agent.checking.rules import Assessment, QuotePlace, limit_assessment
 from agent.state import Calculation
+from agent.verification.calculation import compute_claim
+from agent.verification.differences import find_differences
+from agent.verification.rules import Assessment, QuotePlace, limit_assessment
 
 BRIDGES = "The Norvik bridge is 1,240 metres long. The Hallen bridge is 980 metres long. "
 OTHERS = (

@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.checking.differences import find_differences
-from agent.checking.rules import (
+from agent.state import Verdict
+from agent.verification.differences import find_differences
+from agent.verification.rules import (
     Assessment,
     decide_value,
     decide_verdict,
     is_quoted,
 )
-from agent.checking.shown import QuotePlace
-from agent.checking.unquoted import find_unquoted
-from agent.state import Verdict
+from agent.verification.shown import QuotePlace
+from agent.verification.unquoted import find_unquoted
 
 
 def place(quote: str, text: str = "", title: str = "A page") -> QuotePlace:
