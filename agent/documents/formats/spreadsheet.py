@@ -43,9 +43,9 @@ def read_workbook(source: Body) -> BodyText:
         day = read_day(*(str(one or "") for one in (told.modified, told.created)))
         text = PlacedText(source, told.title or "", day)
         add_sheets(text, (_read_sheet(text, archive, one) for one in book.worksheets))
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError, OSError) as error:
-        if isinstance(error, UnreadablePage):
-            raise
+    except (UnreadablePage, MemoryError):
+        raise
+    except Exception as error:  # the library raises what it meets in a damaged file
         raise UnreadablePage(f"it is damaged ({str(error)[:200]})", "invalid") from None
     names = sorted(archive.names)
     people = [archive.read_xml(name) for name in names if "/persons/" in name]
