@@ -183,8 +183,10 @@ def summarize(result: CheckResult) -> str:
     shares = result.shares
     if not shares.judged:
         return "No sentence could be judged: nothing is proved"
-    if shares.holding == shares.claims:
+    if shares.holding == shares.claims and result.counts.get("supported"):
         return "Every sentence with a source holds"
+    if shares.holding == shares.claims:
+        return "Every sentence with a source is on its page, word for word"
     return f"Nothing was found wrong; {shares.holding} of {shares.judged} judged sentences hold"
 
 

@@ -43,9 +43,9 @@ def find_names(text: str, language: str = "en") -> list[str]:
 
 
 def find_sure_names(text: str, language: str = "en") -> list[str]:
-    """The names of a text; a capital letter at its beginning alone makes none."""
-    names = find_names(text, language)
-    return [name for name in names if " " in name or not text.startswith(name)]
+    """The names of a text; a first word alone is one only where it occurs elsewhere too."""
+    names = dict.fromkeys(find_names(text, language))
+    return [x for x in names if " " in x or not text.startswith(x) or text.count(x) > 1]
 
 
 def name_spans(text: str, language: str = "en") -> list[tuple[int, int]]:

@@ -55,4 +55,6 @@ def _judge_check(answer: Answer) -> tuple[str, Tone]:
     if any(claim.verdict in FAILING for claim in result.claims):
         return summarize(result), "bad"
     is_whole = result.shares.judged and result.shares.holding == result.shares.claims
+    if is_whole and not result.counts.get("supported"):
+        return summarize(result), "quoted"
     return summarize(result), "ok" if is_whole else "warn"

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from agent.evidence import strip_accents
 from agent.evidence.language import language_of, main_script
-from agent.evidence.names import find_names
+from agent.evidence.names import find_sure_names
 from agent.evidence.quoting import touched_sentences
 from agent.evidence.words import PLAIN_WORD, plain_words
 from agent.verification.shown import QuotePlace
@@ -45,7 +45,7 @@ def _unquoted_names(
     claim: str, places: Sequence[QuotePlace], pages: Sequence[str]
 ) -> Iterator[str]:
     language = language_of(claim).tag
-    names = [] if language in NOUN_CAPITALS or not places else _sure_names(claim, language)
+    names = [] if language in NOUN_CAPITALS or not places else find_sure_names(claim, language)
     if not names:
         return
     quotes, shown = (" ".join(p.quote for p in places), [*(p.context for p in places), *pages])
@@ -58,12 +58,3 @@ def _unquoted_names(
         stems = (word[: max(SHORTEST_STEM, len(word) - STEM)] for word in lost)
         if any(not any(other.startswith(stem) for other in held) for stem in stems):
             yield name
-
-
-def _sure_names(claim: str, language: str) -> list[str]:
-    """The names of a claim; of a first word alone only one that it has elsewhere too."""
-    return [
-        name
-        for name in dict.fromkeys(find_names(claim, language))
-        if " " in name or not claim.startswith(name) or claim.count(name) > 1
-    ]
