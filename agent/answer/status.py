@@ -77,7 +77,7 @@ def find_shortfalls(research: Research, findings: Mapping[str, Finding]) -> Iter
     if research.answer and research.answer.claims and drafts and not drafts[-1].quotes:
         yield "No sentence of the draft had a quote that stands: the answer quotes the sources."
     reflections = research.reflections
-    if reflections and not reflections[-1].answerable:
+    if reflections and not (reflections[-1].answerable or research.is_drafted_by_rules):
         yield "By what the reader of the sources says, they do not answer the question."
     if research.may_answer and claims:
         yield PASSAGES

@@ -13,27 +13,13 @@ from agent.evidence import CJK, stop_words
 from agent.evidence.language import CLOSING
 from agent.evidence.markers import strip_markers
 from agent.evidence.names import find_names, find_question_names
-from agent.llm.extractive.fields import (
-    LabelledValue,
-    fill_slot,
-    read_pages,
-    suggest_fields,
-    unasked_lines,
-)
+from agent.llm.extractive import fields, ranking
+from agent.llm.extractive.fields import LabelledValue
 from agent.llm.extractive.lines import STOPS, Line, Question, read_lines, read_question
-from agent.llm.extractive.ranking import (
-    ANSWERED,
-    MOST,
-    Scored,
-    choose_lines,
-    rate_answer,
-    score_lines,
-)
 from agent.llm.model import Generation
 from agent.outside import Task
 from agent.outside.turns import TURNS
 from agent.slots.forms import slot_words
-from agent.state import Slot
 
 QUERIES = 5
 FURTHER = 3  # queries of a further round
@@ -99,19 +85,10 @@ def _make_queries(task: Task[Any]) -> dict[str, Any]:
     names = find_question_names(task.topic, stop_words(question.language))
     written = _written_words(question)
     about = " ".join(names) or " ".join(written[:6])
-    asked = [f"{about} {slot_words(slot)}" for slot in _named_slots(task)]
+    asked = [f"{about} {slot_words(slot)}" for slot in task.slots]
     found = [question.text, " ".join(written), *asked, *names]
     queries = list(dict.fromkeys(query[:300] for query in found if query.strip()))
-    return {"queries": queries[:QUERIES] or [task.topic], "slots": _describe_slots(task)}
-
-
-def _named_slots(task: Task[Any]) -> list[Slot]:
-    """The slots that somebody named: not the one that stands for an answer."""
-    return [slot for slot in task.slots if slot.needed or slot.name != "answer"]
-
-
-def _describe_slots(task: Task[Any]) -> list[dict[str, Any]]:
-    return [s.model_dump(include={"name", "description", "needed"}) for s in _named_slots(task)]
+    return {"queries": queries[:QUERIES] or [task.topic], "slots": []}
 
 
 def _written_words(question: Question) -> list[str]:
@@ -142,38 +119,36 @@ class _Finder:
     def __init__(self, task: Task[Any]) -> None:
         self.question = read_question(task.topic)
         self.limit = int(getattr(task, "max_words", 80))
-        self.named = _named_slots(task)
+        self.named = task.slots
         lines = read_lines(task.evidence)
-        self.ranked: list[Scored] = score_lines(lines, self.question)
-        self.pages = read_pages(lines, self.question)
+        self.ranked: list[ranking.Scored] = ranking.score_lines(lines, self.question)
+        self.pages = fields.read_pages(lines, self.question)
 
     @cached_property
     def fillings(self) -> dict[str, list[LabelledValue]]:
         """The fields of each slot that the caller named and that one fills."""
-        found = {s.name: fill_slot(s, self.question, self.pages) for s in self.named}
-        return {name: fields for name, fields in found.items() if fields}
+        found = {s.name: fields.fill_slot(s, self.question, self.pages) for s in self.named}
+        return {name: told for name, told in found.items() if told}
 
     @cached_property
     def own_fields(self) -> tuple[list[LabelledValue], bool]:
         """The fields that are the slots where nobody named one, and whether these settle it."""
-        return ([], False) if self.named else suggest_fields(self.question, self.pages)
+        return ([], False) if self.named else fields.suggest_fields(self.question, self.pages)
 
     @property
     def is_whole(self) -> bool:
         """Whether fields say all that is asked."""
-        return (
-            all(s.name in self.fillings for s in self.named) if self.named else self.own_fields[1]
-        )
+        return len(self.fillings) == len(self.named) if self.named else self.own_fields[1]
 
     @cached_property
     def confidence(self) -> float:
         """How likely the lines answer."""
-        return rate_answer(self.ranked, self.question)
+        return ranking.rate_answer(self.ranked, self.question)
 
     @property
     def is_told(self) -> bool:
         """Whether there is something to show."""
-        return self.confidence >= ANSWERED or self.is_whole or bool(self.fillings)
+        return self.confidence >= ranking.ANSWERED or self.is_whole or bool(self.fillings)
 
     def lines(self) -> list[Line]:
         """At most three lines: those that fill slots, then the best of the page that settles it."""
@@ -181,19 +156,19 @@ class _Finder:
             found = []
         else:
             own = {field.line.source for field in self.own_fields[0] if self.is_whole}
-            unasked = unasked_lines(self.question, self.pages)
+            unasked = fields.unasked_lines(self.question, self.pages)
             ranked = [s for s in self.ranked if not own or s.line.source in own]
             ranked = [s for s in ranked if s.line not in unasked]
-            found = choose_lines(ranked, self.question, self.limit)
-        fills = [fields[0].line for fields in self.fillings.values()]
-        return list(dict.fromkeys((*fills, *found)))[:MOST]
+            found = ranking.choose_lines(ranked, self.question, self.limit)
+        fills = [told[0].line for told in self.fillings.values()]
+        return list(dict.fromkeys((*fills, *found)))[: ranking.MOST]
 
     def draft(self) -> dict[str, Any]:
         """The passages as an answer; none below the line."""
         lines = self.lines() if self.is_told else []
         return {
             "answer": _write(lines),
-            "citations": [{"source": line.source, "quote": line.text} for line in lines],
+            "citations": list(map(_cite, lines)),
             "confidence": self.confidence,
         }
 
@@ -203,9 +178,9 @@ class _Finder:
         rows = []
         for slot in self.named:
             name = slot.name.partition("[]")[0]
-            fields = self.fillings.get(slot.name, ())
-            rows += [_make_row(name, f, is_list="[]" in slot.name) for f in fields]
-            rows += [] if fields else [{"name": name, **empty}]
+            told = self.fillings.get(slot.name, ())
+            rows += [_make_row(name, field, is_list="[]" in slot.name) for field in told]
+            rows += [] if told else [{"name": name, **empty}]
         for field in self.own_fields[0][:MOST_FIELDS] if self.is_told else ():
             name = re.sub(r"\W+", "_", field.label.casefold()).strip("_")
             rows += [_make_row(name, field, is_list=False)] if name else []
@@ -216,6 +191,10 @@ def _make_row(name: str, field: LabelledValue, *, is_list: bool) -> dict[str, An
     items = [item for item in re.split(r"\s*[,;、]\s*", field.value) if item]
     value = json.dumps(items, ensure_ascii=False) if is_list else field.value
     return {"name": name, "value": value, "source": field.line.source, "quote": field.line.text}
+
+
+def _cite(line: Line) -> dict[str, Any]:
+    return {"source": line.source, "quote": line.text}
 
 
 def _write(lines: Sequence[Line]) -> str:
@@ -285,10 +264,7 @@ def _write_section(task: Task[Any]) -> dict[str, Any]:
             sure = max(sure, finder.confidence)
         elif topic == whole:
             break  # a search of it says less than it does
-    rows = [
-        {"text": line.text, "citations": [{"source": line.source, "quote": line.text}]}
-        for line in lines
-    ]
+    rows = [{"text": line.text, "citations": [_cite(line)]} for line in lines]
     return {"sentences": rows, "confidence": sure or None}
 
 
