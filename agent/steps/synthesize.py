@@ -12,8 +12,8 @@ from agent.evidence.citing import compose_answer, locate_citation
 from agent.outside import Ask, Task, TaskKind
 from agent.state import Answered, Draft, Event, Finding, Research, Warned
 from agent.steps.asking import ask_with_fallback
+from agent.steps.evidence_choice import select_evidence
 from agent.steps.prompt_rules import ANSWER_RULE, DATA_RULE, escape, language_rule, render_topic
-from agent.steps.reflect import select_evidence
 
 MOST_CLOSEST = 2  # quotes that are shown where there is no answer
 

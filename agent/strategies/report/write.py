@@ -28,6 +28,7 @@ from agent.state import (
 )
 from agent.state.plans import name_slot
 from agent.steps.asking import ask_with_fallback, begin
+from agent.steps.evidence_choice import select_evidence
 from agent.steps.prompt_rules import (
     DATA_RULE,
     escape,
@@ -36,7 +37,6 @@ from agent.steps.prompt_rules import (
     render_topic,
     strategy_lines,
 )
-from agent.steps.reflect import select_evidence
 from agent.steps.settle import quote_conflicts
 from agent.steps.synthesize import build_abstention
 from agent.strategies.report.sections import plan_sections, weigh_all
