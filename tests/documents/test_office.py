@@ -173,6 +173,17 @@ def test_cells_stand_at_their_rows_with_what_is_hidden_merged_and_said_of_them()
     assert told(found) == {"formulas without a value": 1}
 
 
+def test_a_sheet_that_does_not_say_how_large_it_is_keeps_its_rows() -> None:
+    book = openpyxl.Workbook(write_only=True)
+    rows = book.create_sheet("Orders")
+    for n in range(30):
+        rows.append([f"Order {n}", n, "Oslo"] if n % 2 else [])
+    out = BytesIO()
+    book.save(out)
+    found = read_body(out.getvalue(), suffix=".xlsx")
+    assert place_of(found, "Order 29 | 29 | Oslo") == "sheet Orders, row 30"
+
+
 def test_a_reply_to_a_comment_of_a_sheet_says_who_wrote_it() -> None:
     person = '<personList xmlns="x"><person displayName="Bo Smith" id="{E1}"/></personList>'
     reply = '<threadedComment ref="B2" personId="{E1}"><text>No.</text></threadedComment>'

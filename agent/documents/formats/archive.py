@@ -7,7 +7,7 @@ unpacked up to a limit, and XML is parsed without entities, DTDs and the network
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from io import BytesIO
 from typing import Any
@@ -51,12 +51,12 @@ class Archive:
         data = self.read(name)
         return parse_xml(data) if data else None
 
-    def replace(self, name: str, data: bytes) -> bytes:
-        """The archive as bytes, with another part in place of one."""
+    def replace(self, parts: Mapping[str, bytes]) -> bytes:
+        """The archive as bytes, with other parts in place of some."""
         out = BytesIO()
         with zipfile.ZipFile(out, "w") as archive:
             for one in sorted(self.names):
-                archive.writestr(one, data if one == name else self.read(one))
+                archive.writestr(one, parts[one] if one in parts else self.read(one))
         return out.getvalue()
 
 

@@ -205,7 +205,7 @@ def _without_hidden(data: bytes, archive: Archive) -> bytes:
         run = hidden.getparent().getparent()
         if attribute(hidden, "val") not in _OFF and local_name(run) == "r":
             run.clear(keep_tail=True)
-    return archive.replace(main, etree.tostring(root))
+    return archive.replace({main: etree.tostring(root)})
 
 
 _OFF = ("0", "false", "off")

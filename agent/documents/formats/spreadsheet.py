@@ -19,6 +19,7 @@ from agent.documents.formats.table import HIDDEN, MAX_COLUMNS, Row, Sheet, add_s
 from agent.documents.formats.xml import Element, attribute, find_all
 from agent.documents.own_date import read_day
 
+_SHEETS = "xl/worksheets/sheet"
 MAX_MERGED = 10_000  # of a sheet
 _DIGITS = re.compile(r"[#0?,]*[0#?](?:\.(?P<decimals>[0#?]+))?")
 _LITERAL = re.compile(r"\"([^\"]*)\"|\\(.)|\[\$?([^\]-]*)[^\]]*\]|[_*].")
@@ -38,7 +39,9 @@ def read_workbook(source: Body) -> BodyText:
 
     archive = Archive(source.data)
     try:
-        book = openpyxl.load_workbook(BytesIO(source.data), read_only=True, data_only=True)
+        book = openpyxl.load_workbook(
+            BytesIO(_with_sizes(source.data, archive)), read_only=True, data_only=True
+        )
         told = book.properties
         day = read_day(*(str(one or "") for one in (told.modified, told.created)))
         text = PlacedText(source, told.title or "", day)
@@ -60,6 +63,19 @@ def read_workbook(source: Body) -> BodyText:
     text.lose("chart sheets", len(book.chartsheets), "only a table of values would be read")
     add_parts(text, source, archive)
     return text.finish()
+
+
+def _with_sizes(data: bytes, archive: Archive) -> bytes:
+    """A workbook whose sheets all say how large they are: of others the library reads all twice."""
+    if any(archive.size(name) > MAX_PART for name in archive.names):
+        return data
+    sheets = {name: archive.read(name) for name in archive.names if name.startswith(_SHEETS)}
+    sized = {
+        name: xml.replace(b"<sheetData", b'<dimension ref="A1"/><sheetData', 1)
+        for name, xml in sheets.items()
+        if b"<dimension" not in xml[: xml.find(b"<sheetData") + 1]
+    }
+    return archive.replace(sized) if sized else data
 
 
 def _read_sheet(text: PlacedText, archive: Archive, sheet: Any) -> Sheet:
