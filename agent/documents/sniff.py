@@ -76,9 +76,12 @@ def _decode_declared(body: bytes, content_type: str) -> str:
 
     try:
         _, text = html_to_unicode(content_type or None, body, auto_detect_fun=_guess_encoding)
-        return str(text)
+        odd = sum(byte > 127 for byte in body)
+        if str(text).count("\ufffd") * 5 <= odd:  # else they declare another encoding than theirs
+            return str(text)
     except (LookupError, ValueError, AssertionError):
-        return body.decode(_guess_encoding(body), "replace")
+        pass
+    return body.decode(_guess_encoding(body), "replace")
 
 
 def unescape_entities(text: str) -> str:

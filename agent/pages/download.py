@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 MAX_REDIRECTS = 5
 MAX_PAGES_PER_HOST = 2  # at once: polite, and enough for the three pages that a query reads
+MAX_REFRESH = 5.0  # seconds after which a page sends its reader elsewhere
 REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
 ACCEPT = "text/html,application/xhtml+xml,application/pdf;q=0.9,text/*;q=0.8,*/*;q=0.5"
 
@@ -78,7 +79,7 @@ class Downloader:
     def get(
         self, url: str, limits: DownloadLimits, rules: RobotsRules | None = None
     ) -> FetchedBody:
-        """The body at a URL, after at most five redirects. Raises ReadFailed.
+        """The body at a URL, after at most five redirects, those of pages too. Raises ReadFailed.
 
         With `rules` the number of pages at once per host is limited too. A robots.txt is
         fetched without any.
@@ -93,9 +94,10 @@ class Downloader:
         for _ in range(MAX_REDIRECTS + 1):
             with _translate_errors(host_of(url)), self._limit_host(url, rules, transport):
                 result = self._request(url, cookies, limits, rules)
-            if isinstance(result, FetchedBody):
+            target = find_refresh(result) if isinstance(result, FetchedBody) and rules else None
+            if isinstance(result, FetchedBody) and not target:
                 return result
-            url = result
+            url = target or str(result)
             self._guard.check_url(url)
         message = f"{first_host}: more than {MAX_REDIRECTS} redirects, perhaps in a circle."
         raise ReadFailed(message, outcome="invalid")
@@ -273,6 +275,21 @@ def _join_location(response: httpx2.Response) -> str:
         return str(response.request.url.join(response.headers["location"]))
     except ValueError as error:  # `https:////a]`
         raise httpx2.InvalidURL(str(error)) from None
+
+
+def find_refresh(body: FetchedBody) -> str | None:
+    """Where a page sends its reader at once (`<meta http-equiv=refresh>`); None: nowhere else."""
+    from w3lib.html import get_meta_refresh
+
+    if sniff.detect_kind(body.data, body.content_type) != "html":
+        return None
+    head = body.data[: sniff.SNIFFED_BYTES].decode("utf-8", "replace")
+    try:
+        seconds, url = get_meta_refresh(head, body.url)
+    except ValueError:
+        return None
+    is_now = seconds is not None and seconds <= MAX_REFRESH
+    return url if url and is_now and url.partition("#")[0] != body.url else None
 
 
 def _read_body(response: httpx2.Response, max_bytes: int) -> FetchedBody:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from base64 import urlsafe_b64decode
 from collections.abc import Iterable, Iterator
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 from agent.evidence.quantities import parse_date
 from agent.search.options import SearchOptions
 from agent.state import Hit
 from agent.state.sanitizing import sanitize_line, strip_markup
-from agent.state.urls import canonical_url
+from agent.state.urls import canonical_url, is_web_url
 
 # lengths in characters
 MAX_URL = 2000  # a longer one is of no use in a citation
@@ -17,6 +19,13 @@ MAX_TITLE = 300
 MAX_SNIPPET = 1000
 MAX_QUERY = 500
 MAX_DATE = 40
+#: Host and path of the redirectors of search engines, and the parameter that has the target.
+REDIRECTORS = {
+    r"(?:www\.)?google(?:\.\w{2,3}){1,2}/url": ("q", "url"),
+    r"(?:\w+\.)?duckduckgo\.com/l/?": ("uddg",),
+    r"(?:\w+\.)?bing\.com/ck/a": ("u",),  # `a1`, then Base64
+}
+_YAHOO = re.compile(r"https?://r\.search\.yahoo\.com/.*?/RU=([^/]+)")
 MCP_SCHEME = "mcp"  # of the address of a text that only an MCP server of the user's has
 
 
@@ -31,10 +40,32 @@ def parse_hit(url: object, title: object, snippet: object, day: object = None) -
         )
 
 
+def unwrap(url: str) -> str:
+    """The address that a redirector of a search engine leads to; any other as it is."""
+    try:
+        parts = urlsplit(url)
+        names = [
+            name
+            for pattern, named in REDIRECTORS.items()
+            if re.fullmatch(pattern, f"{parts.hostname}{parts.path}")
+            for name in named
+        ]
+        told = parse_qs(parts.query) if names else {}
+        found = [value for name in names for value in told.get(name, ())]
+        if yahoo := _YAHOO.match(url):
+            found = [unquote(yahoo[1])]
+        if found and found[0].startswith("a1"):
+            found = [urlsafe_b64decode(found[0][2:] + "==").decode()]
+    except ValueError:
+        return url
+    return found[0] if found and is_web_url(found[0]) else url
+
+
 def clean_hits(hits: Iterable[Hit], options: SearchOptions) -> tuple[Hit, ...]:
     """The hits that are web pages and fit the options, in order, without duplicates or markup."""
     unique: dict[str, Hit] = {}
-    for hit in hits:
+    for found in hits:
+        hit = found.model_copy(update={"url": unwrap(found.url)})
         # `2 days ago` and the like count as unknown
         day = parse_date(hit.date) if hit.date and options.since else None
         is_older = day and options.since and day < options.since

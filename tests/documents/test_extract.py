@@ -238,6 +238,7 @@ RUSSIAN, JAPANESE = "Съешь ещё этих мягких булок. ", "日
         (RUSSIAN, "utf-8", "text/plain; charset=iso-8859-1"),
         (RUSSIAN, "cp1251", "text/plain; charset=windows-1251"),
         (RUSSIAN * 20, "koi8-r", "text/plain"),
+        (RUSSIAN * 20, "cp1251", "text/plain; charset=utf-8"),
         (RUSSIAN, "utf-16", "text/plain"),
         (RUSSIAN, "utf-8-sig", "text/plain; charset=koi8-r"),
         (JAPANESE, "shift_jis", "text/plain; charset=shift_jis"),

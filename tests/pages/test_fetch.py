@@ -12,7 +12,9 @@ from contextlib import closing
 from datetime import UTC, datetime
 from hashlib import sha256
 
+import brotli
 import pytest
+from backports import zstd
 
 from agent.errors import ReadFailed
 from agent.pages.fetch import PageReader
@@ -59,6 +61,35 @@ def test_redirects_are_followed_with_their_cookies(web: PageServer, reader: Page
     assert "cookie: seen=yes" in web.request_heads[-1].lower()
     reader(f"{web.url}/d")
     assert "cookie" not in web.request_heads[-1].lower()
+
+
+def refresh(target: str, seconds: int = 0) -> bytes:
+    page = f"<html><head><meta http-equiv='refresh' content='{seconds}; url={target}'></head>"
+    return reply(f"{page}<body><p>You are being redirected.</p></body></html>".encode())
+
+
+def test_a_page_that_sends_its_reader_elsewhere_is_followed(
+    web: PageServer, reader: PageReader
+) -> None:
+    web.answers["/page"] = refresh("/next")
+    web.answers["/next"] = refresh("/last")
+    web.answers["/last"] = reply(html("The last"))
+    page = reader(f"{web.url}/page")
+    assert page.url == f"{web.url}/last" and page.title == "The last"
+    web.answers["/page"] = refresh("/last", 300)  # as news do
+    assert "being redirected" in reader(f"{web.url}/page").text
+    web.answers["/page"] = refresh("/page")
+    assert "being redirected" in reader(f"{web.url}/page").text
+
+
+@pytest.mark.parametrize("target", ["http://10.0.0.7/", "file:///etc/passwd", "http://[::1]:1/"])
+def test_the_guard_checks_where_a_page_sends_its_reader(web: PageServer, target: str) -> None:
+    web.answers["/page"] = refresh(target)
+    guard = AddressGuard(allowed=frozenset({("127.0.0.1", web.port)}))
+    reader = PageReader(guard=guard, respect_robots=False)
+    with closing(reader), pytest.raises(ReadFailed) as caught:
+        reader(f"{web.url}/page")
+    assert caught.value.outcome == "forbidden" and len(web.request_heads) == 1
 
 
 def test_a_redirect_to_what_is_no_address_is_refused(web: PageServer, reader: PageReader) -> None:
@@ -204,11 +235,13 @@ def test_no_one_listens(reader: PageReader) -> None:
     ("make_body", "headers"),
     [
         (lambda: gzip.compress(BOMB * 10_000_000), ["Content-Encoding: gzip"]),
+        (lambda: brotli.compress(BOMB * 10_000_000), ["Content-Encoding: br"]),
+        (lambda: zstd.compress(BOMB * 10_000_000), ["Content-Encoding: zstd"]),
         (lambda: gzip.compress(gzip.compress(BOMB * 10_000_000)), ["Content-Encoding: gzip, gzip"]),
         (lambda: zlib.compress(BOMB * 10_000_000, 9), ["Content-Encoding: deflate"]),
         (lambda: b"<p>" + b"words and words " * 100_000, []),
     ],
-    ids=["gzip", "gzip twice", "deflate", "plain"],
+    ids=["gzip", "br", "zstd", "gzip twice", "deflate", "plain"],
 )
 def test_what_is_too_long_is_cut(
     web: PageServer, reader: PageReader, make_body: Callable[[], bytes], headers: list[str]

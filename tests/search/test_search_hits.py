@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64encode
 from datetime import date
+from urllib.parse import quote
 
 import pytest
 
@@ -126,3 +128,36 @@ def test_dates_are_enforced_where_they_are_known() -> None:
 def test_local_documents_are_taken_as_they_are() -> None:
     hit = Hit(url="file:///notes/a.md", title="<T>", snippet="a\nb")
     assert SearchChain([Engine((hit,), local=True)])("q").hits == (hit,)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://www.google.com/url?sa=t&q={0}&usg=x",
+        "https://google.co.uk/url?url={0}",
+        "https://duckduckgo.com/l/?uddg={0}&rut=1",
+        "https://www.bing.com/ck/a?!&&p=7&u=a1{1}&ntb=1",
+        "https://r.search.yahoo.com/_ylt=A/RV=2/RE=1/RO=10/RU={0}/RK=2/RS=b-",
+    ],
+)
+def test_a_redirector_of_a_search_engine_is_unwrapped(url: str) -> None:
+    target = quote("https://example.org/a b?x=1&y=ü", safe=":/?=&")
+    in_base64 = urlsafe_b64encode(target.encode()).decode().rstrip("=")
+    hit = HIT.model_copy(update={"url": url.format(quote(target, safe=""), in_base64)})
+    assert [one.url for one in search_hits(hit).hits] == [target]
+    blocked = SearchOptions(block_domains=("example.org",))
+    assert not search_hits(hit, options=blocked).hits
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://www.google.com/url?q=javascript:alert(1)",
+        "https://www.bing.com/ck/a?u=a1%ff%fe",
+        "https://www.bing.com/ck/a?u=a1____",
+        "https://google.com.evil.example/url?q=https://a.example/",
+        "https://example.org/url?q=https://a.example/",
+    ],
+)
+def test_what_is_no_redirector_stays(url: str) -> None:
+    assert [one.url for one in search_hits(HIT.model_copy(update={"url": url})).hits] == [url]
