@@ -4,7 +4,7 @@ const open = (quote) => {
   if (quote?.matches("details")) quote.open = true;
 };
 const openAimed = () => open(document.getElementById(location.hash.slice(1)));
-const isShown = (mark) => mark.offsetParent !== null && !mark.classList.contains("supported");
+const isShown = (mark) => mark.offsetParent !== null && !mark.matches(".supported, .quoted");
 const problems = () => [...document.querySelectorAll("a.verdict")].filter(isShown);
 
 document.addEventListener("click", ({ target }) => {

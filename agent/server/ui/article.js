@@ -10,7 +10,7 @@ const MAX_HEADLINE = 160; // characters of a question that is set as a headline
 const FOLLOW_UP = "Follow up on this answer";
 const LOST = "The connection was lost; trying again. The run goes on meanwhile.";
 const ICONS = { ok: "check", warn: "half", bad: "cross", quiet: "dash", quoted: "quote" };
-const STEPS = ".marker, a.verdict:not(.supported)"; // where `n` and `p` go
+const STEPS = ".marker, a.verdict:not(.supported, .quoted)"; // where `n` and `p` go
 
 /** The elements of one run. */
 export class Article {
@@ -114,7 +114,7 @@ export class Article {
     if (run.answer.error) return;
     const tools = toolBar(run.name, this.actions);
     const next = button("Next problem", () => this.step(1), { class: "next" });
-    if (this.body.querySelector("a.verdict:not(.supported)")) tools.prepend(next);
+    if (this.body.querySelector("a.verdict:not(.supported, .quoted)")) tools.prepend(next);
     const lead = this.body.querySelector("section[id$='-answer'], section[id$='-report']");
     if (run.isCheck) lead?.before(tools);
     else lead?.after(tools);
