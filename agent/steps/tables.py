@@ -25,8 +25,9 @@ from agent.state.sanitizing import sanitize_line
 from agent.steps.prompt_rules import escape
 
 HEADING = ": heading row"  # behind the name of a table, as an operand
-MOST_TABLES = 6  # that a prompt shows
-MOST_CELLS = 3_000_000  # of all of them
+MOST_TABLES = 6  # that a prompt shows,
+MOST_COLUMNS = 100  # of all of them,
+MOST_CELLS = 3_000_000  # and that a query may see
 SHOWN_ROWS, SHOWN_CELL = 3, 40  # of a table, and characters of a cell
 MOST_CHARACTERS = 500  # of a sentence
 PLACE = "{}"  # in a sentence, for what a column of the result has
@@ -64,8 +65,15 @@ def name_tables(sources: Sequence[Source], shown: Sequence[Excerpt]) -> list[Nam
     whole = [s for s in sources if s.page.via == "page" and not s.page.partial_text]
     found = [(s, table) for s in whole if s.n in numbers for table in find_tables(s.page.text)]
     named = [NamedTable(f"t{n}", s, table) for n, (s, table) in enumerate(found[:MOST_TABLES], 1)]
-    size = sum(len(one.table.rows) * len(one.table.columns) for one in named)
-    return named if size <= MOST_CELLS else []
+    while named and not _is_bounded(named):
+        named.pop()
+    return named
+
+
+def _is_bounded(tables: Sequence[NamedTable]) -> bool:
+    columns = [len(one.table.columns) for one in tables]
+    cells = sum(n * len(one.table.rows) for n, one in zip(columns, tables, strict=True))
+    return sum(columns) <= MOST_COLUMNS and cells <= MOST_CELLS
 
 
 def render_tables(tables: Sequence[NamedTable]) -> Iterator[str]:

@@ -12,10 +12,11 @@ import pytest
 
 from agent.answer import to_json
 from agent.evidence.tables import find_tables
+from agent.outside import Excerpt
 from agent.run.audit import audit_answer
 from agent.settings import Settings
 from agent.state import Hit, Page, Source
-from agent.steps.tables import NamedTable, TableQuery, answer_query, run_statement
+from agent.steps.tables import NamedTable, TableQuery, answer_query, name_tables, run_statement
 from tests.support.services import ModelRequest, Services
 from tests.support.worlds import run_to_end
 
@@ -208,6 +209,18 @@ def test_a_table_is_found_with_its_rows() -> None:
     ]
     assert table.columns == ("item", "price", "note") and table.are_numbers(1)
     assert not find_tables("a | b\nc | d\ne | f\ng | h\ni | j")  # no heading row
+
+
+def test_a_reader_is_shown_few_columns_and_whole_pages_alone() -> None:
+    names = [f"n{n}" for n in range(90)]
+    wide = "\n".join(" | ".join(f"{name}: {i}" for name in names) for i in range(9))
+    text = f"{' | '.join(names)}\n{wide}"
+    page = Page.from_text("https://example.org/w", "W", text, "2026-01-01T00:00:00Z")
+    cut = page.model_copy(update={"partial_text": "cut"})
+    sources = [Source(n=n, page=p, hit=Hit(url=p.url)) for n, p in enumerate((cut, page, page), 1)]
+    shown = [Excerpt.of(source, [text]) for source in sources]
+    assert [one.source.n for one in name_tables(sources, shown)] == [2]
+    assert name_tables(sources, shown[:1]) == []
 
 
 @pytest.mark.slow
