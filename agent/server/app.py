@@ -8,6 +8,7 @@ from __future__ import annotations
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from agent import __version__
 from agent.errors import AgentError, Busy
@@ -55,6 +56,7 @@ def create_app(backend: Backend) -> FastAPI:
             RequestValidationError: responses.handle_validation_error,
             HTTPException: responses.handle_http_error,
             AgentError: responses.handle_agent_error,
+            ClientDisconnect: responses.handle_disconnect,
             Busy: responses.make_busy_handler(backend.metrics.count_refusal),
         },
     )

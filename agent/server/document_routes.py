@@ -35,16 +35,17 @@ def add_document_routes(app: FastAPI, backend: Backend) -> None:
         """Keep a file for questions that name it."""
         if not backend.settings.api_documents:
             raise HTTPException(403, NO_FILES)
-        if uploads.locked():
-            raise Busy("Too many files are being read.", "Send it again later.")
-        async with uploads, request.form(max_files=1, max_fields=10) as form:
+        async with request.form(max_files=1, max_fields=10) as form:
             file = form.get("file")
             if not isinstance(file, UploadFile):
                 raise HTTPException(422, NO_FILE)
             if (file.size or 0) > MAX_BYTES:
                 raise HTTPException(413, f"A file may have {MAX_BYTES // 1_000_000} MB.")
-            add = backend.runs.documents.add
-            return await run_in_threadpool(add, file.filename or "", file.file)
+            if uploads.locked():  # only now: who has not sent a body holds no place
+                raise Busy("Too many files are being read.", "Send it again later.")
+            async with uploads:
+                add = backend.runs.documents.add
+                return await run_in_threadpool(add, file.filename or "", file.file)
 
     @app.delete("/api/documents/{name}", status_code=204)
     def delete_document(name: Annotated[str, PathParameter(max_length=100)]) -> None:

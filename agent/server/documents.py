@@ -12,12 +12,14 @@ import os
 import re
 import secrets
 import shutil
+import stat
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from posixpath import splitext
 from typing import BinaryIO
 
 from agent.documents.body_reader import BodyReader
@@ -75,9 +77,7 @@ class DocumentStore:
         found = _read_file(name, data)
         document = secrets.token_urlsafe(24)
         with self._lock:
-            used = sum(f.stat().st_size for one in self._folders() for f in one.glob("*"))
-            if used + len(data) > self._max_bytes:
-                raise Busy("No room is left for documents: delete some, or wait.")
+            self._require_room(len(data))
             folder = self._folder_of(document)
             folder.mkdir(mode=0o700, parents=True)
             (folder / name).write_bytes(data)
@@ -98,6 +98,7 @@ class DocumentStore:
             if not all(one.is_dir() and self._expiry(one) > time.time() for one in folders):
                 remedy = "It was deleted or has expired: send it again."
                 raise UsageError("There is no such document.", remedy)
+            folders.sort(key=lambda one: (one.stat().st_mtime_ns, one.name))  # one set, one index
             return folders[0] if len(folders) == 1 else self._link(folders)
 
     def delete(self, document: str) -> bool:
@@ -107,6 +108,14 @@ class DocumentStore:
             is_known = folder.is_dir()
             self._remove(folder.name)
         return is_known
+
+    def _require_room(self, size: int) -> None:
+        """Raises Busy where so many bytes more are too many: of documents and of their indexes."""
+        names = {index_file(one, self._cache).name for one in self._root.glob("*")}
+        files = [*self._root.rglob("*"), *(self._cache / name for name in names)]
+        known = {one.st_ino: one.st_size for file in files if (one := _status(file))}
+        if sum(known.values()) + size > self._max_bytes:
+            raise Busy("No room is left for documents: delete some, or wait.")
 
     def _folder_of(self, document: str) -> Path:
         return self._root / hashlib.sha256(document.encode()).hexdigest()[:24]
@@ -122,6 +131,10 @@ class DocumentStore:
     def _link(self, folders: Sequence[Path]) -> Path:
         """A folder with the files of others, each below its number."""
         together = self._root / "+".join(one.name for one in folders)
+        if not together.exists():
+            self._require_room(
+                sum(file.stat().st_size for one in folders for file in one.iterdir())
+            )
         for n, folder in enumerate(folders, 1):
             (together / str(n)).mkdir(mode=0o700, parents=True, exist_ok=True)
             for file in folder.iterdir():
@@ -155,11 +168,19 @@ class DocumentStore:
                 self._timer.start()
 
 
+def _status(file: Path) -> os.stat_result | None:
+    """What is known of a regular file; None for anything else."""
+    with suppress(FileNotFoundError):
+        status = file.lstat()
+        return status if stat.S_ISREG(status.st_mode) else None
+    return None
+
+
 def _clean_name(name: str) -> str:
     """The name of a file without folders, control characters and dots at its beginning."""
     last = sanitize_line(re.split(r"[/\\]", name)[-1], MAX_NAME).lstrip(".")
-    stem, dot, suffix = last.rpartition(".")
-    return f"{stem.encode()[:MAX_NAME].decode(errors='ignore') or 'document'}{dot}{suffix}"
+    stem, suffix = splitext(last)
+    return f"{stem.encode()[:MAX_NAME].decode(errors='ignore') or 'document'}{suffix}"
 
 
 def _read_file(name: str, data: bytes) -> BodyText:

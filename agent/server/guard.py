@@ -1,7 +1,8 @@
 """The access check before every route, limits on the request, and the security headers.
 
 A page of another site cannot send requests for a user. The `Host` must be one of the server's
-names, which stops DNS rebinding, and an `Origin`, where there is one, must be that host.
+names, which stops DNS rebinding, and an `Origin`, where there is one, must be that host by the same
+scheme, or by a safer one.
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ from __future__ import annotations
 import asyncio
 import hmac
 import logging
+import math
 import re
 import time
 import uuid
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
 
@@ -31,8 +34,8 @@ MAX_BODIES = dict.fromkeys(("/api/check", "/api/check/stream"), 12_000_000)
 MAX_BODIES["/v1/chat/completions"] = 4_000_000
 MAX_BODIES["/api/documents"] = 50_100_000  # a file of MAX_BYTES, and what frames it
 MAX_BODY = 65_536  # bytes: a question of 2,000 characters as JSON escapes, and the other fields
-BODY_SECONDS = 10.0  # time for a body to arrive, at least:
-BODY_RATE = 200_000  # bytes a second, of the longest one
+BODY_SECONDS = 10.0  # time for a body to begin; then it has to keep up with
+BODY_RATE = 50_000  # bytes a second
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 HOST = re.compile(
     r"(?:\[(?P<address>[0-9a-fA-F:.]+)\]|(?P<name>[^:\[\]]*))(?::(?P<port>[0-9]{1,5}))?"
@@ -90,14 +93,14 @@ class AccessGuard:
                 _add_headers(message, request_id)
             await send(message)
 
-        app = self._find_refusal(scope["path"], headers) or self._app
+        app = self._find_refusal(scope["path"], scope["scheme"], headers) or self._app
         max_body = self._max_body_of(scope["path"])
         await app(scope, limit_body(receive, max_body), respond)
         seconds = round(time.monotonic() - started, 3)
         fields = {"request_id": request_id, "status": status, "seconds": seconds}
         log.info("%s %s", method, sanitize_for_display(scope["path"]), extra={"fields": fields})
 
-    def _find_refusal(self, path: str, headers: Headers) -> ASGIApp | None:
+    def _find_refusal(self, path: str, scheme: str, headers: Headers) -> ASGIApp | None:
         """The response to a request that is refused; None where it is not."""
         refuse = partial(_refusal_response, path)
         host, origin = _host_name(headers.get("host", "")), headers.get("origin")
@@ -108,7 +111,9 @@ class AccessGuard:
             return refuse(
                 421, "This server is not asked by this name. Name it in RESEARCH_AGENT_API_HOSTS."
             )
-        if origin is not None and origin.partition("://")[2] != headers.get("host"):
+        # behind a proxy with TLS that does not say so, the scheme is http here
+        own = [f"{one}://{headers.get('host')}" for one in (scheme, "https")]
+        if origin is not None and origin not in own:
             return refuse(403, "Pages of other sites may not ask.")
         is_open = path in OPEN_PATHS or path.startswith("/ui/")
         if not is_open and not self._has_token(headers):
@@ -116,7 +121,7 @@ class AccessGuard:
             return refuse(401, "A token is needed: Authorization: Bearer ...", challenge)
         max_body = self._max_body_of(path)
         if int(headers.get("content-length", "0")) > max_body:
-            return refuse(413, _too_long_message(max_body))
+            return _drain_first(refuse(413, _too_long_message(max_body)))
         return None
 
     def _max_body_of(self, path: str) -> int:
@@ -159,28 +164,48 @@ def _too_long_message(max_bytes: int) -> str:
 
 
 def limit_body(receive: Receive, max_bytes: int) -> Receive:
-    """A `receive` that reads at most `max_bytes` of body, in BODY_SECONDS or at BODY_RATE.
+    """A `receive` that reads at most `max_bytes` of body, which may not be slow.
 
+    More is read for a moment and dropped: a client that is still sending would not hear the answer.
     Once the body is complete it waits without a limit, for the client to disconnect. It raises
     HTTPException 408 and 413.
     """
-    size, is_complete = 0, False
-    deadline = time.monotonic() + max(BODY_SECONDS, max_bytes / BODY_RATE)
+    size, is_complete, started = 0, False, time.monotonic()
+    drain_until = math.inf
 
     async def read() -> Message:
-        nonlocal size, is_complete
-        try:
-            timeout = None if is_complete else max(0.0, deadline - time.monotonic())
-            message = await asyncio.wait_for(receive(), timeout)
-        except TimeoutError:
-            raise HTTPException(408, "The body did not arrive in time.") from None
-        size += len(message.get("body", b""))
-        is_complete = is_complete or not message.get("more_body", False)
-        if size > max_bytes:
-            raise HTTPException(413, _too_long_message(max_bytes))
-        return message
+        nonlocal size, is_complete, drain_until
+        while True:
+            deadline = min(started + BODY_SECONDS + size / BODY_RATE, drain_until)
+            left = None if is_complete else max(0.0, deadline - time.monotonic())
+            try:
+                message = await asyncio.wait_for(receive(), left)
+            except TimeoutError:
+                if size > max_bytes:
+                    break
+                raise HTTPException(408, "The body did not arrive in time.") from None
+            size += len(message.get("body", b""))
+            is_complete = is_complete or not message.get("more_body", False)
+            if size <= max_bytes:
+                return message
+            if is_complete:
+                break
+            drain_until = min(drain_until, time.monotonic() + BODY_SECONDS)
+        raise HTTPException(413, _too_long_message(max_bytes))
 
     return read
+
+
+def _drain_first(app: ASGIApp) -> ASGIApp:
+    """An application that answers once a body that is too long has been read, or has taken long."""
+
+    async def respond(scope: Scope, receive: Receive, send: Send) -> None:
+        with suppress(HTTPException):
+            while (await receive()).get("more_body", False):
+                pass
+        await app(scope, receive, send)
+
+    return respond
 
 
 def _refusal_response(

@@ -116,6 +116,11 @@ async def handle_http_error(request: Request, error: Exception) -> Response:
     return _refuse(request, status, str(error.detail), code=code, headers=error.headers)
 
 
+async def handle_disconnect(request: Request, error: Exception) -> Response:
+    """A client that went away before its body was there: nobody reads this."""
+    return _refuse(request, 400, "The body is not complete.")
+
+
 async def handle_agent_error(request: Request, error: Exception) -> Response:
     """422 for wrong usage (400 for an empty question), 409 for a journal, else 500."""
     assert isinstance(error, AgentError)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import itertools
+import socket
 import zipfile
 from collections.abc import Iterator
 from io import BytesIO
@@ -13,6 +15,7 @@ import httpx2
 import pytest
 
 from agent.errors import Busy
+from agent.search.open_indexes import index_file
 from agent.server.documents import DocumentStore
 from agent.settings import parse_settings
 from tests.support.web import Web, configure_from, wait_until
@@ -87,6 +90,7 @@ def test_a_run_that_names_a_document_searches_it_and_no_other_finds_it(
         ("../../etc/passwd.txt", "passwd.txt"),
         ("C:\\files\\a.txt", "a.txt"),
         ("..txt", None),
+        (".env", None),
         (".txt", None),
         ("a\u202eb\u2028c.txt", "ab c.txt"),
         ("é" * 300 + ".txt", None),
@@ -167,3 +171,58 @@ def test_documents_have_a_quota_outlive_a_server_and_expire(tmp_path: Path) -> N
     DocumentStore(settings, lifetime=1.0).add("a.txt", BytesIO(COST))
     assert "a.txt" in stored(tmp_path)
     wait_until(lambda: "a.txt" not in stored(tmp_path))  # nobody asks
+
+
+def start_upload(web: Web, length: int, head: bytes = b"") -> socket.socket:
+    """A connection that has sent the head of an upload, and so much of its body."""
+    client = socket.create_connection(("127.0.0.1", web.port))
+    lines = (
+        "POST /api/documents HTTP/1.1",
+        f"Host: 127.0.0.1:{web.port}",
+        "Content-Type: multipart/form-data; boundary=x",
+        f"Content-Length: {length}",
+    )
+    client.sendall("\r\n".join((*lines, "", "")).encode() + head)
+    return client
+
+
+def test_heads_without_bodies_take_nobodys_place(web: Web) -> None:
+    clients = [start_upload(web, 1000, b"--x\r\n") for _ in range(20)]
+    assert send(web, "a.txt", COST).status_code == 200
+    for client in clients:
+        client.close()
+
+
+def test_a_client_that_goes_away_leaves_no_traceback(
+    web: Web, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    start_upload(web, 1000, b"--x\r\n").close()
+    wait_until(lambda: "POST /api/documents" in caplog.text)
+    assert "Traceback" not in caplog.text and not [one for one in caplog.records if one.exc_info]
+
+
+def test_a_body_that_is_too_large_hears_413(web: Web) -> None:
+    """Also a client that reads nothing until it has sent all."""
+    size = 60_000_000
+    with start_upload(web, size) as client:
+        for _ in range(60):
+            client.sendall(bytes(1_000_000))
+        assert client.recv(100).startswith(b"HTTP/1.1 413 ")
+
+
+def test_a_set_of_documents_is_one_index_and_all_indexes_count(tmp_path: Path) -> None:
+    settings = parse_settings({"CACHE_DIR": f"{tmp_path}/cache"})
+    store = DocumentStore(settings)
+    ids = [store.add(f"{n}.txt", BytesIO(COST)).id for n in range(3)]
+    folders = {store.open(order) for order in itertools.permutations(ids)}
+    assert len(folders) == 1 and store.open([*ids, ids[0]]) in folders
+    index_file(folders.pop(), settings.cache_dir or Path()).write_bytes(bytes(5000))
+    full = DocumentStore(settings, max_bytes=5100)
+    with pytest.raises(Busy):
+        full.add("b.md", BytesIO(BRIDGE))
+    with pytest.raises(Busy):
+        full.open(ids[:2])
+    assert full.open(ids[::-1])
+    full.delete(ids[0])
+    assert full.open(ids[1:]), "its index went with it"

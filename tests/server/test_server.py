@@ -398,11 +398,17 @@ def test_a_token_is_asked_for_wherever_it_is_set(tmp_path: Path) -> None:
 
 
 def test_pages_of_other_sites_may_not_ask(web: Web) -> None:
-    for origin in ("https://evil.example", "null", "http://localhost:1"):
+    others = ["https://evil.example", "null", "http://localhost:1", "", "://", web.base + "/"]
+    others += [f"{scheme}://127.0.0.1:{web.port}" for scheme in ("ftp", "file", "HTTP", "x-http")]
+    for origin in others:
         response = web.client.post("/api/runs/x/cancel", headers={"Origin": origin})
         assert response.status_code == 403
         assert "access-control-allow-origin" not in response.headers
     assert web.client.get("/api/runs", headers={"Origin": web.base}).status_code == 200
+    behind = {"X-Forwarded-Proto": "https", "Origin": web.base}  # a proxy with TLS
+    assert web.client.get("/api/runs", headers=behind).status_code == 403
+    behind["Origin"] = f"https://127.0.0.1:{web.port}"
+    assert web.client.get("/api/runs", headers=behind).status_code == 200
 
 
 def test_a_body_is_bounded(web: Web) -> None:
