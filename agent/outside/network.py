@@ -46,14 +46,14 @@ def named_certificates() -> str | None:
 @cache
 def _load_context(named: tuple[tuple[str, str], ...]) -> ssl.SSLContext:
     import httpx2
-    from requests.utils import DEFAULT_CA_BUNDLE_PATH
+    import requests
 
     if not named:
         context = httpx2.create_ssl_context(trust_env=False)  # by truststore beyond Linux
         folder = Path(ssl.get_default_verify_paths().openssl_capath)
         is_plain = type(context) is ssl.SSLContext
         if is_plain and not (context.get_ca_certs() or any(folder.glob("*"))):
-            context.load_verify_locations(DEFAULT_CA_BUNDLE_PATH)
+            context.load_verify_locations(requests.utils.DEFAULT_CA_BUNDLE_PATH)
         return context
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     for _, path in named:
@@ -83,10 +83,12 @@ def require_library(proxy: str, error_class: type[OutsideError] = ReadFailed) ->
 
 def bypasses_proxy(host: str) -> bool:
     """Whether NO_PROXY, or the system's setting, excludes a host, with its port or without."""
-    from requests.utils import should_bypass_proxies
+    import requests  # the package first: its modules, imported by threads at once, are half made
 
     is_bare = host.count(":") > 1 and "[" not in host  # an address of IPv6
-    return should_bypass_proxies(f"http://[{host}]" if is_bare else f"http://{host}", None)
+    return requests.utils.should_bypass_proxies(
+        f"http://[{host}]" if is_bare else f"http://{host}", None
+    )
 
 
 def find_proxy(url: str, error_class: type[OutsideError]) -> str | None:

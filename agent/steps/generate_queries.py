@@ -63,7 +63,10 @@ class Recency(Frozen):
 class Queries(Frozen):
     """What to search for."""
 
-    queries: list[str] = Field(description="3 to 5 web search queries, each for another angle")
+    queries: list[str] = Field(
+        description="3 to 5 web search queries, each for another angle",
+        json_schema_extra={"maxItems": MAX_QUERIES},  # else a small model may never end
+    )
 
 
 # Fields are sent in the order of the bases from right to left.
@@ -73,7 +76,9 @@ class QueryPlan(Recency, Queries):
     """Queries and slots for a topic."""
 
     slots: list[NamedSlot] = Field(
-        default_factory=list, description="1 to 6 facts that a complete answer must give"
+        default_factory=list,
+        description="1 to 6 facts that a complete answer must give",
+        json_schema_extra={"maxItems": MAX_SLOTS},
     )
 
 
@@ -91,6 +96,7 @@ class MakeQueries(Task[QueryPlan]):
 
     name: ClassVar[str] = "generate_queries"
     kind: ClassVar[TaskKind] = "plan"
+    reply_tokens: ClassVar[int] = 1000
 
     def system_prompt(self) -> str:
         return (

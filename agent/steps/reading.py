@@ -46,7 +46,9 @@ class SlotValues(Frozen):
         default=False, description="whether the answer or a slot is missing, or sources disagree"
     )
     new_queries: list[str] = Field(
-        default_factory=list, description="1 to 3 targeted queries when more is needed"
+        default_factory=list,
+        description="1 to 3 targeted queries when more is needed",
+        json_schema_extra={"maxItems": 3},
     )
 
 

@@ -97,7 +97,7 @@ class _Try(Task[_Capital]):
 def _try(model: Model) -> str:
     """What a small structured call shows of a model. Raises ModelFailed."""
     began = time.monotonic()
-    reply = model.generate(_Try(topic="France", max_reply_tokens=2000), "")
+    reply = model.generate(_Try(topic="France", max_reply_tokens=500), "")
     parse_reply(reply, _Try(topic="France"))
     written, needed = reply.output_tokens, estimate_tokens(reply.text)
     thinks = f", it thinks ({written} tokens for {needed})" if written > 4 * needed + 20 else ""
