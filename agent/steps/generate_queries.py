@@ -96,7 +96,6 @@ class MakeQueries(Task[QueryPlan]):
 
     name: ClassVar[str] = "generate_queries"
     kind: ClassVar[TaskKind] = "plan"
-    reply_tokens: ClassVar[int] = 1000
 
     def system_prompt(self) -> str:
         return (
