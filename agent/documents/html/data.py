@@ -33,7 +33,8 @@ _UNTOLD = re.compile(
 _ADDRESS = re.compile(r"https?://schema\.org/(\w+)|(?:https?:)?//\S+|data:\S+")
 #: Where a date may be of anything.
 _PROSE = (
-    "//body//p[string-length(normalize-space()) > 50] | //body//td | //body//th"
+    "//body//p[string-length(normalize-space()) > 80] | //body//td | //body//th"
+    " | //script[not(contains(@type, 'json'))]"
     " | //body//*[@itemprop='review' or @itemprop='comment' or @itemprop='answer']"
 )
 _TAG = re.compile(r"<[^<>]*>")
