@@ -18,15 +18,18 @@ if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is 
 
 EPILOG = """\b
 Examples:
-  research-agent doctor
+  research-agent doctor -v
   research-agent doctor --json
 """
 
+MOST_NAMED, MOST_TO_DO = 3, 4
+
 
 @shell.command(EPILOG)
+@click.option("-v", "--verbose", is_flag=True, help="Show every check.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of a table.")
 @shell.options("trust-env")
-def command(as_json: bool, trust_env: bool | None) -> int:
+def command(verbose: bool, as_json: bool, trust_env: bool | None) -> int:
     """Say what is set, what answers and what to fix, within ten seconds.
 
     Each search provider that has its key is asked one small query; models, and the search of
@@ -38,8 +41,8 @@ def command(as_json: bool, trust_env: bool | None) -> int:
     with redirect_stdout(sys.stderr):  # libraries may print; standard output is the report's
         checks = run_checks(os.environ, Path(), trust_env=trust_env)
     missing = missing_requirements(checks)
-    text = _format_json(checks, missing) if as_json else _format_table(checks, missing)
-    shell.print_text(text)
+    write = _format_json if as_json else _format_table if verbose else _format_short
+    shell.print_text(write(checks, missing))
     return 1 if missing else 0
 
 
@@ -51,13 +54,44 @@ def _format_json(checks: Sequence[Check], missing: Sequence[str]) -> str:
 
 
 def _format_table(checks: Sequence[Check], missing: Sequence[str]) -> str:
+    """Every check, and the verdict first."""
     width = max(len(check.name) for check in checks)
-    lines = []
+    lines = [_verdict(missing)]
     for check in checks:
         lines.append(f"{check.status:4}  {check.name:{width}}  {check.detail}")
         if check.remedy:
             lines.append(f"{'':4}  {'':{width}}  -> {check.remedy}")
-    verdict = f"Not ready, for want of: {', '.join(missing)}." if missing else "Ready."
-    if missing:
-        verdict += " With --offline it works all the same."
-    return "\n".join([*lines, verdict, ""])
+    return "\n".join([*lines, ""])
+
+
+def _format_short(checks: Sequence[Check], missing: Sequence[str]) -> str:
+    """The verdict, what works, and what to do first: at most 15 lines."""
+    good = [check for check in checks if check.status == "ok"]
+    lines = [_verdict(missing)]
+    for kind in ("model", "search", "browser"):
+        rows = [(c.name.removeprefix(kind).strip(), c.detail) for c in good if _is(c, kind)]
+        works = [f"{name}: {detail}" if name else detail for name, detail in rows]
+        lines += [f"ok    {kind}: {', '.join(works[:MOST_NAMED])}"] * bool(works)
+    lines.append(f"ok    documents: {sum(_is(check, 'format') for check in good)} kinds of files")
+    for check in _first_to_do(checks, missing)[:MOST_TO_DO]:
+        lines += [f"{check.status}  {check.name}: {check.detail}", f"      -> {check.remedy}"]
+    return "\n".join([*lines, "Every check: research-agent doctor -v", ""])
+
+
+def _verdict(missing: Sequence[str]) -> str:
+    if not missing:
+        return "Ready."
+    return f"Not ready: no {', no '.join(missing)}. With --offline it works all the same."
+
+
+def _first_to_do(checks: Sequence[Check], missing: Sequence[str]) -> list[Check]:
+    """What has a remedy, the most pressing first; a key that nobody needs is not among it."""
+    failed = [check for check in checks if check.status == "fail"]
+    pressing = [check for check in failed if check.name.split()[0] in missing]
+    doubtful = [check for check in checks if check.status == "warn" and not _is(check, "search")]
+    others = [check for check in (*failed, *doubtful) if check not in pressing]
+    return [check for check in (*pressing, *others) if check.remedy]
+
+
+def _is(check: Check, kind: str) -> bool:
+    return check.name.split()[0] == kind

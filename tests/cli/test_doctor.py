@@ -82,9 +82,12 @@ def test_all_is_well(services: Services, tmp_path: Path) -> None:
 def test_the_table_is_for_people(services: Services, tmp_path: Path) -> None:
     services.default_hits = ["a page"]
     environment = services.environment(tmp_path, SEARCH_PROVIDERS="serpapi,exa")
-    done = doctor(cwd=tmp_path, environment=environment)
-    assert done.returncode == 0 and done.stdout.endswith("Ready.\n") and not done.stderr
+    done = doctor("-v", cwd=tmp_path, environment=environment)
+    assert done.returncode == 0 and done.stdout.startswith("Ready.\n") and not done.stderr
     lines = done.stdout.splitlines()
+    short = doctor(cwd=tmp_path, environment=environment).stdout.splitlines()
+    assert short[0] == "Ready." and len(short) <= 15 and "EXA_API_KEY" not in "".join(short)
+    assert [line for line in short if line.startswith("ok    search: serpapi: answers")]
     row = next(i for i, line in enumerate(lines) if "search exa" in line)
     assert lines[row].startswith("warn") and "EXA_API_KEY is not set" in lines[row]
     assert lines[row + 1].endswith("-> Set EXA_API_KEY in .env.")
@@ -101,7 +104,9 @@ def test_with_nothing_set_it_says_what_to_set_and_exits_1(tmp_path: Path) -> Non
     assert "GEMINI_API_KEY" in rows["model"]["detail"] and "Claude" in rows["model"]["remedy"]
     assert rows["search wikipedia"]["status"] == "fail" and rows["search wikipedia"]["remedy"]
     done = doctor(cwd=tmp_path, environment=environment)
-    assert "Not ready, for want of: model, search. With --offline" in done.stdout
+    assert done.stdout.startswith("Not ready: no model, no search. With --offline")
+    lines = done.stdout.splitlines()
+    assert len(lines) <= 15 and "GEMINI_API_KEY is not set" in lines[2] + lines[3]
 
 
 @pytest.mark.slow
@@ -238,7 +243,7 @@ def test_no_key_is_shown_whatever_is_said(services: Services, tmp_path: Path, st
         "RESEARCH_AGENT_LLM": "gemini,openai:some-model",
         "OPENAI_BASE_URL": f"{services.base}/openai",
     }
-    done = doctor(*(["--json"] if status == 401 else []), cwd=tmp_path, environment=environment)
+    done = doctor(*(["--json"] if status == 401 else ["-v"]), cwd=tmp_path, environment=environment)
     assert done.returncode == 1 and done.stdout.count("fail") >= 7
     shown = done.stdout + done.stderr
     assert not [piece for piece in parts(FAKE) if piece in shown], shown
