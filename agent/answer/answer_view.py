@@ -8,8 +8,10 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from agent.answer import doc, messages
+from agent.answer.states import state_of
 from agent.evidence.citing import render_claim
 from agent.evidence.ranking import rank_texts
+from agent.slots.forms import slot_words
 from agent.state import Claim, Differences
 from agent.state.urls import is_web_url
 from agent.verification.differences import split_runs
@@ -37,7 +39,7 @@ def show_answer(answer: Answer) -> doc.View:
         sections=(
             *(_list_report_sections(answer, report) if report else list_sections(answer)),
             doc.PagePart("How it was checked", _list_checks(answer), "checked"),
-            doc.PagePart("Warnings", list_warnings(answer.warnings), "warnings"),
+            doc.PagePart("Notes", list_warnings(messages.list_notes(answer)), "warnings"),
             doc.PagePart("Links that were looked at", list(_list_links(report)), "links"),
         ),
         foot=(_list_labels("About this run", messages.describe_run(answer), "run"),),
@@ -83,7 +85,8 @@ def _list_report_sections(answer: Answer, report: ReportAnswer) -> Iterator[doc.
 
 def list_sections(answer: Answer) -> Iterator[doc.PagePart]:
     """The sections of an answer without a report."""
-    text = _list_claims(answer.claims, "answer") or _lines(answer.answer, "answer")
+    text: Sequence[doc.Block] = _list_claims(_leave_sides(answer), "answer")
+    text = text or _lines("" if answer.claims else answer.answer, "answer")
     text = text or _lines(messages.explain_nothing(answer), "answer missing")
     blocks = (*_list_disagreements(answer), *text, *_list_slots(answer))
     yield doc.PagePart("Answer", blocks, "answer", is_lead=True)
@@ -99,12 +102,20 @@ def _list_tries(answer: Answer) -> Sequence[doc.Block]:
     return (doc.Bullets([doc.Item((t,), role=r) for r, t in messages.TRIES.items()]),)
 
 
+def _leave_sides(answer: Answer) -> Sequence[Claim]:
+    """The claims but for those that the card of a disagreement shows; all in a report."""
+    disputed = [slot for slot in answer.slots.values() if messages.is_disputed(slot)]
+    cited = {n for slot in disputed for n in slot.citations}
+    sides = {" ".join(one.quote.split()) for one in answer.citations if one.id in cited}
+    return [one for one in answer.claims if one.form != "item" or one.text not in sides]
+
+
 def _list_disagreements(answer: Answer) -> Iterator[doc.Block]:
     """A card for each slot about which sources disagree, and one for what a report has of it."""
     for name, slot in answer.slots.items():
         if messages.is_disputed(slot):
             sides = [_make_side(answer, *one) for one in messages.list_values(slot)]
-            yield doc.Group(sides, "disagreement", f"{messages.DISAGREE}: {name}")
+            yield doc.Group(sides, "disagreement", f"{messages.DISAGREE}: {slot_words(name)}")
     if answer.report and answer.report.conflicts:
         items = [doc.Item(_read_sentence(claim)) for claim in answer.report.conflicts]
         yield doc.Group((doc.Bullets(items),), "disagreement", messages.DISAGREE)
@@ -125,19 +136,18 @@ def _make_side(answer: Answer, value: str, numbers: Sequence[int]) -> doc.Group:
 def show_on_terminal(answer: Answer) -> doc.View:
     """The answer as a terminal shows it: what sources disagree about first."""
     report = answer.report
-    is_quoted = messages.is_quoted(answer)
-    is_settled = answer.status == "complete" and not answer.degraded and not is_quoted
+    state, open_ = state_of(answer), messages.describe_open(answer)
     has_values = any(slot.value is not None for slot in answer.slots.values())
     lists = {"Sources": answer.citations, messages.CLOSEST: answer.closest}
     sources = {name: _list_sources(some, is_short=True) for name, some in lists.items()}
     blocks: list[doc.Block] = [
         *_list_disagreements(answer),
-        *(() if is_settled else _lines(messages.describe_status(answer), "warn")),
-        *(_list_claims(answer.claims) or _lines(answer.answer)),
+        *_lines(f"{state.name}. {open_}".strip(), "quiet" if state.name == "Answered" else "warn"),
+        *(_list_claims(_leave_sides(answer)) or _lines("" if answer.claims else answer.answer)),
         *(_list_slots(answer) if has_values else ()),
         *(_list_short_report(report) if report else ()),
         *(doc.Group((doc.Heading(name), *some)) for name, some in sources.items() if some),
-        *list_warnings(answer.warnings, "quiet"),
+        *list_warnings(messages.list_notes(answer), "quiet"),
         *_lines(messages.summarize_run(answer), "quiet"),
     ]
     return doc.View(report.title if report else answer.topic, blocks)
@@ -167,11 +177,12 @@ def _lines(text: str, role: str = "") -> Sequence[doc.Block]:
 
 
 def list_badges(answer: Answer) -> Sequence[doc.Block]:
-    """The status in words, and whether the answer is degraded."""
-    words = messages.describe_status(answer)
+    """The state of the answer, and what is open."""
     is_quoted = answer.status == "complete" and messages.is_quoted(answer)
     role = "quoted" if is_quoted else answer.status
-    return (doc.Prose((doc.Text(words, f"badge {role}"),), "status"),)
+    badge = doc.Text(state_of(answer).name, f"badge {role}")
+    open_ = messages.describe_open(answer)
+    return (doc.Prose((badge, *([f" {open_}"] if open_ else [])), "status"),)
 
 
 def list_error(answer: Answer) -> Iterator[doc.Block]:
@@ -301,7 +312,7 @@ def _read_row(claim: Claim) -> Sequence[doc.Parts]:
 
 
 def _tell_verdict(claim: Claim) -> Sequence[str | doc.Text]:
-    words = messages.VERDICT_LABELS.get(claim.verdict, "")
+    words = "" if claim.verdict == "quoted" else messages.VERDICT_LABELS.get(claim.verdict, "")
     return (" ", doc.Text(words, f"mark {claim.verdict}")) if words else ()
 
 
@@ -344,23 +355,25 @@ def _name_link(link: LookedAt) -> doc.Parts:
 def _list_slots(answer: Answer) -> Sequence[doc.Block]:
     rows = [
         (
-            (name,),
+            (slot_words(name),),
             _join_values(slot),
             (doc.Text(messages.describe_slot(slot), f"badge {slot.status}"),),
         )
         for name, slot in answer.slots.items()
+        if not slot.unasked and (answer.report or not messages.is_disputed(slot))
     ]
-    table = doc.Table(("Fact", "Value", "Status"), rows, "slots")
+    table = doc.Table(("Fact", "Value", "Sources"), rows, "slots")
     return (table,) if rows else ()
 
 
 def _join_values(slot: SlotAnswer) -> doc.Parts:
     """The value of a slot and its alternatives, each with the marks of its sources."""
-    between = "; but also: " if messages.is_disputed(slot) else "; "
+    values = messages.list_values(slot)
+    shown = values if slot.of or messages.is_disputed(slot) else values[:1]
     parts = [
         part
-        for value, numbers in messages.list_values(slot)
-        for part in (between, value, *((" ", doc.Marks(numbers, value)) if numbers else ()))
+        for value, numbers in shown
+        for part in ("; ", value, *((" ", doc.Marks(numbers, value)) if numbers else ()))
     ]
     return parts[1:]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from agent.answer.addresses import CorpusAddresses
 from agent.answer.check import build_check, decide_check_status
-from agent.answer.failures import describe_fallbacks, list_failures
+from agent.answer.failures import describe_fallbacks, list_failures, list_open_failures
 from agent.answer.formats import report_to_markdown
 from agent.answer.numbering import number_sources, renumber, renumber_slot
 from agent.answer.report import BLOCKED_OUTCOMES, build_report, cited_sources, list_links
@@ -24,10 +24,13 @@ from agent.answer.schema import (
     Usage,
     answer_validator,
 )
+from agent.answer.states import decide_state
 from agent.answer.status import (
     decide_status,
+    find_disputes,
     find_shortfalls,
     is_degraded,
+    is_of,
     list_names,
 )
 from agent.characters import strip_controls
@@ -59,6 +62,8 @@ from agent.state import (
 from agent.state.json_data import map_texts
 from agent.state.places import find_place
 
+OWN_TEXTS = {"state", "warnings", "attempts", "error"}  # fields whose words are the program's
+
 
 def build_answer(
     research: Research,
@@ -86,32 +91,36 @@ def build_answer(
     quotes = _cited_quotes(research, findings.values())
     cite = partial(_build_citation, research=research, run=run, addresses=addresses)
     citations = tuple(map(cite, quotes))
+    disputes = tuple(find_disputes(research, findings))
     shortfalls = tuple(find_shortfalls(research, findings))
+    lacks = (*disputes, *shortfalls)
+    status = decide_status(research, error, citations, lacks)
+    open_ = (*list_open_failures(research), *shortfalls)
+    state = None if check or error else decide_state(research, status, open_, disputes)
     counts = _count_sources(research)
     answer = Answer(
         topic=research.original_topic,
-        status=decide_check_status(check)
-        if check and not error
-        else decide_status(research, error, citations, shortfalls),
+        status=decide_check_status(check) if check and not error else status,
+        state=state,
         confidence=research.confidence,
         degraded=is_degraded(research, citations),
         answer=composed.text if composed else "",
         citations=citations,
         closest=tuple(map(cite, composed.closest)) if composed and not citations else (),
         claims=composed.claims if composed else (),
-        slots=_build_slots(findings),
+        slots=_build_slots(research, findings),
         data=data,
         report=build_report(research, counts, list_links(research, addresses)),
         check=check,
         sources=counts,
         attempts=_list_attempts(research, error),
-        warnings=(*_event_warnings(research, report), *shortfalls, *warnings),
+        warnings=(*_event_warnings(research, report), *lacks, *warnings),
         usage=usage,
         run=_complete_run(run, research, addresses),
         error=_to_error(error),
     )
     # no path of this machine; what pages say stays: quotes are theirs letter by letter
-    answer = _change_texts(answer, addresses.shorten_text, {"warnings", "attempts", "error"})
+    answer = _change_texts(answer, addresses.shorten_text, OWN_TEXTS)
     return _number_sources(clean_answer(answer), research)
 
 
@@ -227,10 +236,14 @@ def cite_page(page: Page, start: int, end: int, addresses: CorpusAddresses) -> d
 
 def build_slot_answers(research: Research) -> dict[str, SlotAnswer]:
     """The findings so far, while the run goes on. Sources have no numbers before the answer."""
-    return {name: renumber_slot(slot, {}) for name, slot in _build_slots(research.findings).items()}
+    return {
+        name: renumber_slot(slot, {})
+        for name, slot in _build_slots(research, research.findings).items()
+    }
 
 
-def _build_slots(findings: Mapping[str, Finding]) -> dict[str, SlotAnswer]:
+def _build_slots(research: Research, findings: Mapping[str, Finding]) -> dict[str, SlotAnswer]:
+    needed = {slot.name for slot in research.slots if slot.needed}
     return {
         name: SlotAnswer(
             value=finding.value,
@@ -242,6 +255,7 @@ def _build_slots(findings: Mapping[str, Finding]) -> dict[str, SlotAnswer]:
             weight=finding.weight,
             alternatives=finding.alternatives,
             of=finding.of,
+            unasked=not is_of(finding, needed),
         )
         for name, finding in findings.items()
     }

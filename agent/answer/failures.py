@@ -36,6 +36,12 @@ def _describe_stand_in(event: Failed) -> str:
     return f"Used instead: {event.stand_in}." if event.stand_in else ""
 
 
+def list_open_failures(research: Research) -> Iterator[str]:
+    """Why nothing more was read, or no model wrote the answer: what its state says first."""
+    yield from _describe_model_failures(research) if research.is_answered_without_model else ()
+    yield from (event.reason for event in research.events_of(Halted))
+
+
 def describe_fallbacks(research: Research) -> Iterator[str]:
     """Which model answered for another one; which tasks rules did though no model failed."""
     events = research.events_of(Asked)
@@ -46,7 +52,8 @@ def describe_fallbacks(research: Research) -> Iterator[str]:
         if names:
             yield f"{', '.join(names)} failed; {model} answered instead."
     tasks = dict.fromkeys(event.task for event in events if event.is_by_rules)
-    if tasks and not research.model_failures:
+    is_told = research.may_answer and research.answer and research.answer.claims
+    if tasks and not research.model_failures and not is_told:
         some = "" if all(event.is_by_rules for event in events) else f" for {', '.join(tasks)}"
         yield f"No model was used{some}: the answer is made of sentences quoted from sources."
 

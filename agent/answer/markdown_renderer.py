@@ -71,7 +71,7 @@ class _Writer:
             case doc.Heading():
                 return f"### {escape_markdown(block.text)}"
             case doc.Prose(role="status"):
-                return f"*{'; '.join(map(self._inline, block.parts))}*"
+                return f"*{' · '.join(self._inline(one).strip() for one in block.parts)}*"
             case doc.Prose():
                 return self._join(block.parts)
             case doc.Bullets():

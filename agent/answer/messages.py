@@ -6,9 +6,11 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from agent.answer.states import state_of
 from agent.evidence.markdown import split_cells
 from agent.outside.budget import CallUsage
-from agent.state import Calculation, Claim, Scalar, Verdict, is_retracted, name_thing
+from agent.slots import weighing
+from agent.state import Calculation, Claim, Finding, Scalar, Verdict, is_retracted, name_thing
 from agent.state.json_data import Json, get_path
 
 if TYPE_CHECKING:  # at run time, building an answer imports this module
@@ -18,8 +20,8 @@ if TYPE_CHECKING:  # at run time, building an answer imports this module
 
 MOST_AUTHORS = 3  # that are named
 NO_CONFLICTS = "No significant conflicting information was found."
-TOLD_ELSEWHERE = "What was found for it is told elsewhere in this report."
-DISPUTED = "What the sources disagree about stands below, as Conflicting Information."
+TOLD_ELSEWHERE = "What was found for it is elsewhere in this report."
+DISPUTED = "What the sources disagree about is below, as Conflicting Information."
 NOT_COMPARED = "No values of two sources were compared."
 #: What is shown after a sentence with this verdict; nothing for `supported`.
 VERDICT_LABELS: dict[Verdict, str] = {
@@ -37,23 +39,15 @@ BECAME = {
     "failed": "Not readable",
     "found": "Found and not opened",
 }
-#: How a slot is told of by its status.
-SLOT_LABELS = {"filled": "found", "missing": "not found", "conflict": "sources disagree"}
+#: What is said of a slot without a settled value.
+SLOT_LABELS = {"missing": "", "conflict": "sources disagree"}
 SEVERAL_THINGS = "several things of this name"
 #: What is said of a site by its standing, which is at least so much: 0 to 1.
-STANDING_LABELS = ((0.7, "Reliable"), (0.5, "Mixed"), (0.4, "Not rated"), (0.0, "With care"))
-STOOD_IN = "something stood in for what was asked for"
-STATUSES = {
-    "complete": "Answered",
-    "partial": "Answered in part",
-    "insufficient": "Not found",
-    "error": "No answer",
-}
+STANDING_LABELS = ((0.7, "Reliable"), (0.5, "Mixed"), (0.4, ""), (0.0, "With care"))
+STOOD_IN = "A substitute was used for a service that failed."
 QUOTED = "Quoted: the page says this"
-#: What a status means, where the words alone do not say it.
-MEANINGS = {"partial": "something is open", "insufficient": "nothing that was read answers"}
 CLOSEST = "Closest that was read"
-DISAGREE = "The sources disagree"
+DISAGREE = "Sources disagree"
 #: What to try where nothing answers, by the role of its line.
 TRIES = {"deeper": "Search deeper: more rounds, more pages", "rephrase": "Ask in other words"}
 #: How a claim was judged, by its verdict; one that is supported is told by whom.
@@ -62,7 +56,7 @@ VERDICT_REASONS: dict[Verdict, str] = {
     "partial": "In part: these words say some of the sentence.",
     "unsupported": "Not confirmed: these words do not say it.",
     "contradicted": "Contradicted: these words say something else.",
-    "unchecked": "Not judged: no second reading was made.",
+    "unchecked": "Not judged.",
 }
 
 
@@ -118,8 +112,13 @@ def describe_checks(answer: Answer) -> list[tuple[str, str]]:
     judges = ", ".join(models)
     exact = sum(one.match == "exact" for one in answer.citations)
     lines = [
-        ("check", exact, "quote", "found on the page letter by letter"),
-        ("half", len(answer.citations) - exact, "quote", "found but for case, spaces or signs"),
+        ("check", exact, "quote", "found on the page, word for word"),
+        (
+            "half",
+            len(answer.citations) - exact,
+            "quote",
+            "found on the page, but for case, spaces or punctuation",
+        ),
         ("quoted", quoted, "sentence", "quoted: the page says this, and nobody judged it"),
         ("check", by["calculation"], "sentence", "computed again from quoted numbers"),
         (
@@ -129,7 +128,7 @@ def describe_checks(answer: Answer) -> list[tuple[str, str]]:
             f"confirmed by {judges}",
         ),
     ]
-    done = [(role, f"{_format_count(n, noun)} {what}.") for role, n, noun, what in lines if n]
+    done = [(role, f"{format_count(n, noun)} {what}.") for role, n, noun, what in lines if n]
     return done and [*done, ("open", "Not judged: whether the pages themselves are right.")]
 
 
@@ -138,11 +137,11 @@ def describe_verdicts(answer: Answer) -> str:
     counts = Counter(claim.verdict for claim in all_claims(answer))
     if not counts:
         return ""
-    parts = [f"{counts['supported']} confirmed by quotes"]
+    parts = [f"{counts['supported']} confirmed by quotes"] * bool(counts["supported"])
     parts += [
         f"{counts[verdict]} {label}" for verdict, label in VERDICT_LABELS.items() if counts[verdict]
     ]
-    return f"{_format_count(counts.total(), 'sentence')}: {', '.join(parts)}"
+    return f"{format_count(counts.total(), 'sentence')}: {', '.join(parts)}"
 
 
 def all_claims(answer: Answer) -> list[Claim]:
@@ -166,8 +165,8 @@ def describe_methodology(report: ReportAnswer) -> list[tuple[str, str]]:
     methodology = report.methodology
     searches, snippets = methodology.searches, methodology.snippets
     queries = f": {'; '.join(searches)}" if searches else ""
-    also = f", and {_format_count(snippets, 'search snippet')}" if snippets else ""
-    candidates = _format_count(methodology.candidates, "candidate")
+    also = f", and {format_count(snippets, 'search snippet')}" if snippets else ""
+    candidates = format_count(methodology.candidates, "candidate")
     return [
         ("Initial question", methodology.question),
         ("Searches", f"{len(searches)}{queries}"),
@@ -192,7 +191,7 @@ def describe_source(citation: Citation) -> str:
     work = describe_work(citation.work or {})
     credibility = describe_credibility(citation.credibility)
     return "; ".join(
-        filter(None, (work, f"{text} read {citation.retrieved_at}", date, credibility))
+        filter(None, (work, f"{text} read {citation.retrieved_at[:10]}", date, credibility))
     )
 
 
@@ -222,9 +221,9 @@ def describe_limits(citation: Citation) -> str:
 
 
 def describe_credibility(credibility: Credibility) -> str:
-    """How far a source may be trusted, in words: `Reliable: a newspaper of record`."""
+    """How far a source may be trusted: `Reliable: a newspaper of record`; "" where not rated."""
     label = next(label for least, label in STANDING_LABELS if credibility.domain >= least)
-    return f"{label}: {credibility.reason}" if credibility.reason else label
+    return f"{label}: {credibility.reason}" if label and credibility.reason else label
 
 
 def list_values(slot: SlotAnswer) -> list[tuple[str, tuple[int, ...]]]:
@@ -246,15 +245,19 @@ def _name_thing(value: Scalar | None, of: str) -> str:
 
 def is_disputed(slot: SlotAnswer) -> bool:
     """Whether the alternatives of a slot speak against its value."""
-    return bool(slot.alternatives) and (slot.status == "conflict" or not slot.of)
+    rivals = slot.alternatives
+    finding = Finding(
+        slot="", status=slot.status, alternatives=rivals, weight=slot.weight, of=slot.of
+    )
+    return slot.status == "conflict" or weighing.is_disputed(finding)
 
 
 def describe_slot(slot: SlotAnswer) -> str:
-    """How a slot stands, and on how many sources."""
+    """On how many sources the value of a slot rests, or why it has none."""
     if slot.status != "filled":
         return SLOT_LABELS[slot.status]
-    sources = _format_count(len(list_values(slot)[0][1]), "source")
-    return f"{SLOT_LABELS['filled']}, {SEVERAL_THINGS if slot.of else sources}"
+    sources = format_count(len(list_values(slot)[0][1]), "source")
+    return SEVERAL_THINGS if slot.of else sources
 
 
 def describe_run(answer: Answer) -> list[tuple[str, str]]:
@@ -264,14 +267,14 @@ def describe_run(answer: Answer) -> list[tuple[str, str]]:
     tokens = f"{usage.input_tokens:,} + {usage.output_tokens:,} tokens"
     tokens += f" ({cached:,} of them from a cache)" if cached else ""
     price = format_usd(usage.usd)
-    calls = _format_count(usage.llm_calls, "model call")
-    searches = _format_count(usage.searches, "search", "searches")
-    pages, rounds = _format_count(usage.pages, "page"), _format_count(usage.rounds, "round")
+    calls = format_count(usage.llm_calls, "model call")
+    searches = format_count(usage.searches, "search", "searches")
+    pages, rounds = format_count(usage.pages, "page"), format_count(usage.rounds, "round")
     spent = f"{calls}, {tokens}, {price}; {searches}, {pages}, {rounds}, {usage.seconds:.1f} s"
     if run is None:
         return [("Spent", spent)]
     lines = [
-        ("Run", f"{run.id}, strategy {run.strategy}, {run.started_at}"),
+        ("Run", f"{run.id}, strategy {run.strategy}, {_format_time(run.started_at)}"),
         ("Models", ", ".join(run.models)),
         ("Confidence", "" if answer.confidence is None else f"{answer.confidence:.2f}, by rules"),
         ("Search", ", ".join(run.providers)),
@@ -280,31 +283,32 @@ def describe_run(answer: Answer) -> list[tuple[str, str]]:
     return [(label, text) for label, text in lines if text]
 
 
-def name_status(answer: Answer) -> str:
-    """The status in a few words; of a whole answer that nobody judged, that it is quoted."""
-    if answer.status == "complete" and is_quoted(answer):
-        return QUOTED
-    return STATUSES[answer.status]
-
-
 def is_quoted(answer: Answer) -> bool:
     """Whether the sentences of an answer are the pages' own, and nobody judged one of them."""
     verdicts = {claim.verdict for claim in all_claims(answer)}
     return "quoted" in verdicts and "supported" not in verdicts
 
 
-def describe_status(answer: Answer) -> str:
-    """The status as a sentence, and whether something stood in for what was asked."""
-    meaning = MEANINGS.get(answer.status)
-    stood_in = f"; {STOOD_IN}" if answer.degraded else ""
-    return f"{name_status(answer)}{f': {meaning}' if meaning else ''}{stood_in}."
+def describe_open(answer: Answer) -> str:
+    """What the state of an answer leaves open; of a whole one, what keeps it from being sure."""
+    state = state_of(answer)
+    is_whole = state.name == "Answered"
+    parts = [*state.open]
+    parts += [f"{QUOTED}, and nobody judged it."] * (is_whole and is_quoted(answer))
+    parts += [STOOD_IN] * (answer.degraded and state.name != "The model did not answer")
+    return " ".join(parts)
+
+
+def list_notes(answer: Answer) -> list[str]:
+    """The warnings of an answer that neither its state nor a card has."""
+    state = state_of(answer)
+    return [one for one in answer.warnings if one not in (*state.open, *state.disputes)]
 
 
 def summarize_run(answer: Answer) -> str:
     """What the run was and what it took, on one line."""
     usage, run = answer.usage, answer.run
     parts = [
-        name_status(answer),
         *describe_usage(usage),
         f"{usage.seconds:.1f} s",
         *(run.models if run else ()),
@@ -316,11 +320,16 @@ def summarize_run(answer: Answer) -> str:
 def describe_usage(usage: CallUsage) -> list[str]:
     """What was searched, read and paid so far; what is none is left out."""
     parts = [
-        _format_count(usage.searches, "search", "searches") if usage.searches else "",
-        _format_count(usage.pages, "page") if usage.pages else "",
+        format_count(usage.searches, "search", "searches") if usage.searches else "",
+        format_count(usage.pages, "page") if usage.pages else "",
         format_usd(usage.usd) if usage.usd or usage.llm_calls else "",
     ]
     return [part for part in parts if part]
+
+
+def _format_time(at: str) -> str:
+    """A time of ISO 8601 for people: `2026-01-31 12:30 UTC`."""
+    return f"{at[:10]} {at[11:16]} UTC"
 
 
 def format_usd(usd: float | None) -> str:
@@ -334,6 +343,6 @@ def format_usd(usd: float | None) -> str:
     return f"${usd:.{3 if usd >= 0.01 else 4}f}"
 
 
-def _format_count(number: int, singular: str, plural: str = "") -> str:
+def format_count(number: int, singular: str, plural: str = "") -> str:
     """A count with its noun: `1 page`, `1,200 pages`."""
     return f"{number:,} {singular if number == 1 else plural or f'{singular}s'}"

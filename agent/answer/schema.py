@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agent.answer.check import ReportCheck
 from agent.answer.report import ReportAnswer
+from agent.answer.states import State, Status
 from agent.evidence.credibility import Credibility
 from agent.outside.budget import CallUsage
 from agent.state import Alternative, Attempt, Claim, Frozen, Scalar, Verdict, seldom
@@ -85,6 +86,7 @@ class SlotAnswer(Frozen):
         default=(), description="what is said against it, or of another thing of its name"
     )
     of: str = seldom("", "what `value` is of, where sources tell of several things of one name")
+    unasked: bool = seldom(False, "neither the caller nor the plan needs it")
 
 
 class SourceCounts(Frozen):
@@ -150,7 +152,10 @@ class Answer(Frozen):
 
     schema_version: Literal["3"] = "3"
     topic: str
-    status: Literal["complete", "partial", "insufficient", "error"]
+    status: Status
+    state: State | None = seldom(
+        None, "how the run ended in words for people, and what is open; older answers lack it"
+    )
     confidence: float | None = Field(
         default=None,
         ge=0,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Literal
 
 from agent.answer.failures import failed_models
-from agent.answer.messages import DISAGREE
+from agent.answer.messages import DISAGREE, format_count
 from agent.answer.report import all_claims
 from agent.answer.schema import Citation
+from agent.answer.states import Status
 from agent.errors import AgentError
+from agent.slots.forms import slot_words
 from agent.slots.weighing import is_disputed
 from agent.state import (
     HOLDING,
@@ -23,10 +24,8 @@ from agent.state import (
     Verified,
 )
 
-Status = Literal["complete", "partial", "insufficient", "error"]
-
 #: Of an answer that was found by its words.
-PASSAGES = "Passages that may answer: they have the words of the question, and no model read them."
+PASSAGES = "No model read them: they are sentences with words of the question."
 MOST_NAMED = 5  # slots or pages in one sentence
 #: Outcomes of a try at a search provider after which nothing stands in for it: it answered, or it
 #: was never to be asked.
@@ -59,32 +58,38 @@ def _has_dropped(research: Research) -> bool:
 def find_shortfalls(research: Research, findings: Mapping[str, Finding]) -> Iterator[str]:
     """What an answer lacks, a sentence each, beside what warnings of the run's events say."""
     needed = {slot.name for slot in research.slots if slot.needed}
-    missing = [f.slot for f in findings.values() if f.status == "missing" and _is_of(f, needed)]
+    missing = [f.slot for f in findings.values() if f.status == "missing" and is_of(f, needed)]
     claims = all_claims(research.answer) if research.answer else []
+    if research.may_answer and claims and not research.model_failures:
+        yield PASSAGES
     if missing:
-        yield f"Not found: {list_names(missing)}."
+        yield f"Not found: {list_names([*map(slot_words, missing)])}."
     report = research.answer.report if research.answer else None
     if unanswered := [one for theme in report.themes for one in theme.open] if report else []:
-        yield f"Without an answer: {list_names(unanswered)}"
-    opposed = [f for f in findings.values() if f.status == "conflict"]
-    if opposed:
-        yield f"{DISAGREE} about: {list_names([one.slot for one in opposed])}."
-    elif research.answer and research.answer.report and research.answer.report.conflicts:
-        yield f"{DISAGREE} about what the report says in its section of conflicts."
-    if disputed := [f.slot for f in findings.values() if is_disputed(f)]:
-        yield f"{DISAGREE} about: {list_names(disputed)}. The value that weighs most is given."
+        yield f"Not answered: {list_names(unanswered)}"
     drafts = research.events_of(Answered)
     if research.answer and research.answer.claims and drafts and not drafts[-1].quotes:
-        yield "No sentence of the draft had a quote that stands: the answer quotes the sources."
+        yield "No sentence of the draft had a quote that was found: the answer quotes the sources."
     reflections = research.reflections
-    if reflections and not (reflections[-1].answerable or research.is_drafted_by_rules):
-        yield "By what the reader of the sources says, they do not answer the question."
-    if research.may_answer and claims:
-        yield PASSAGES
+    is_read = research.is_drafted_by_rules or not reflections or reflections[-1].answerable
+    if claims and not is_read:
+        yield "The sources that were read may not answer this question."
     yield from _count_unsupported(claims)
 
 
-def _is_of(finding: Finding, names: set[str]) -> bool:
+def find_disputes(research: Research, findings: Mapping[str, Finding]) -> Iterator[str]:
+    """About what sources disagree, a sentence each. A card shows both sides."""
+    report = research.answer.report if research.answer else None
+    opposed = [slot_words(f.slot) for f in findings.values() if f.status == "conflict"]
+    if opposed:
+        yield f"{DISAGREE} about: {list_names(opposed)}."
+    elif report and report.conflicts:
+        yield f"{DISAGREE}: both sides are in the report, as Conflicting Information."
+    if disputed := [slot_words(f.slot) for f in findings.values() if is_disputed(f)]:
+        yield f"{DISAGREE} about: {list_names(disputed)}. The value with more weight is given."
+
+
+def is_of(finding: Finding, names: set[str]) -> bool:
     """Whether a finding is of one of these slots: `goals[0].minute` is of `goals[].minute`."""
     name = re.sub(r"\[\d+\]", "[]", finding.slot)
     return name in names or any(other.startswith(f"{name}[]") for other in names)
@@ -99,7 +104,7 @@ def list_names(names: Sequence[str]) -> str:
 def _count_unsupported(claims: list[Claim]) -> Iterator[str]:
     """How many sentences of the answer are neither supported nor quoted, if any."""
     if count := sum(claim.verdict not in HOLDING for claim in claims):
-        yield f"Not confirmed: {count} of {len(claims)} sentences."
+        yield f"Not confirmed: {count} of {format_count(len(claims), 'sentence')}."
 
 
 def is_degraded(research: Research, citations: Iterable[Citation]) -> bool:

@@ -153,9 +153,9 @@ def _line_of(row: dict[str, Any]) -> tuple[str, ...]:
 
     price = "" if row["usd"] is None else format_usd(row["usd"])
     at = row["started_at"][:16].replace("T", " ")
-    status, title = row["status"] or "no answer", row["title"] or row["question"]
+    status, title = row["ended"] or "no answer", row["title"] or row["question"]
     shown = title[:LONGEST_TITLE]
-    return (row["id"], at, f"{status:12}", f"{price:>6}", shown, *row["tags"])
+    return (row["id"], at, f"{status:24}", f"{price:>6}", shown, *row["tags"])
 
 
 def _open() -> Library:

@@ -121,7 +121,8 @@ class RecordedCall(ABC, Generic[Req, Res]):
     def _missing_call_error(self, flight: Flight) -> AgentError:
         """Why a replay's journal does not hold a call: the run was halted here, or was another."""
         if self._journal.halt_reason:
-            return Halt(self._journal.halt_reason)
+            reason = self._journal.halt_reason
+            return Stopped(reason) if reason == STOPPED else Halt(reason)
         return JournalError(
             "The run was cut off, is still under way, or is of another version; "
             f"its journal does not hold: {self._describe(flight)}",

@@ -14,6 +14,7 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field, StringConstraints
 
+from agent.answer.states import BY_STATUS
 from agent.errors import JournalError, UsageError
 from agent.files import write_file
 from agent.outside.input_file import read_model
@@ -59,6 +60,7 @@ class KeptRun(TitleAndTags):
     started_at: str
     request_id: str = ""
     status: str | None = None  # of its answer; null where it has none
+    ended: str | None = None  # the name of its state; null where it has no answer
     usd: float | None = None  # its price; null where it is not known
 
     def has_words(self, words: str) -> bool:
@@ -131,7 +133,8 @@ class Library:
             with suppress(JournalError):
                 answer = read_newest_answer(path)
                 status, usd = get_path(answer, "status"), get_path(answer, "usage", "usd")
-                yield run.model_copy(update={"status": status, "usd": usd})
+                ended = get_path(answer, "state", "name") or BY_STATUS.get(status)
+                yield run.model_copy(update={"status": status, "ended": ended, "usd": usd})
 
     def delete(self, name: str) -> bool:
         """Delete a run, its title and what an index has of it; returns whether there was one.

@@ -117,7 +117,7 @@ class Run:
             yield from strategy(research)
         except Halt as halt:
             if not research.is_halted:
-                yield Halted(reason=halt.message)
+                yield Halted(reason=halt.message, is_stop=isinstance(halt, Stopped))
             yield from strategy.finish(research)
         yield from self._new_warnings()
 

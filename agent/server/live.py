@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from agent.answer.addresses import CorpusAddresses
 from agent.answer.event_format import FrameType, to_frames
 from agent.answer.formats import to_markdown
+from agent.answer.states import state_of
 from agent.errors import as_agent_error, format_error
 from agent.outside.growing_list import GrowingList
 from agent.outside.turns import TURNS
@@ -86,10 +87,11 @@ class LiveRun:
     def summary(self) -> RunSummary:
         """The run as it is now."""
         status = self.answer.status if self.answer else None
+        ended = state_of(self.answer).name if self.answer else None
         state: RunState = "running" if self.is_started else "queued"
         if self._summary.state == "past" or self.has_ended:
             state = "past" if self._summary.state == "past" else "ended"
-        changed = {"state": state, "status": status, "cancelled": self.cancelled}
+        changed = {"state": state, "status": status, "ended": ended, "cancelled": self.cancelled}
         return self._summary.model_copy(update=changed)
 
     def usage_and_slots(self) -> tuple[Usage, dict[str, SlotAnswer]]:

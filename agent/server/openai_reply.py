@@ -14,7 +14,7 @@ from fastapi.responses import JSONResponse
 
 from agent.answer import Answer
 from agent.answer.chat_message import ChatMessage, source_title, write_chat_message
-from agent.answer.messages import STATUSES
+from agent.answer.states import state_of
 from agent.errors import format_error
 from agent.server.faults import openai_error
 from agent.server.live import Frame, LiveRun
@@ -59,7 +59,7 @@ class ChatReply:
         if frame.type == "start":
             yield self._chunk({"role": "assistant", "content": ""})
         elif answer and frame.type == "answer":
-            yield self._event("status", description=STATUSES[answer.status], done=True)
+            yield self._event("status", description=state_of(answer).name, done=True)
             yield from self._tell(write_chat_message(answer))
             yield self._chunk({}, "stop")
             if self._has_usage:

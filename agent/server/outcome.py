@@ -6,55 +6,51 @@ from typing import TYPE_CHECKING, Literal
 
 from agent.answer.check import FAILING, build_check_result
 from agent.answer.check_view import summarize
-from agent.answer.messages import QUOTED, STATUSES, all_claims, describe_verdicts, is_quoted
-from agent.state import HOLDING, Frozen
+from agent.answer.messages import describe_open, describe_verdicts, is_quoted
+from agent.answer.states import StateName, state_of
+from agent.state import Frozen
 
 if TYPE_CHECKING:
     from agent.answer import Answer
 
 Tone = Literal["ok", "quoted", "warn", "bad", "quiet"]
-STAND_IN = "extractive"  # the backend that quotes sentences where no model answers
+TONES: dict[StateName, Tone] = {"Answered": "ok", "Stopped": "quiet", "Could not run": "bad"}
 
 
 class Outcome(Frozen):
-    """Words, how good that is, and how many sentences are confirmed. Nothing open is `ok`."""
+    """Words, how good that is, what is open, and how many sentences are confirmed.
+
+    `quoted`: the answer is made of quoted sentences.
+    """
 
     text: str
     tone: Tone
+    open: str = ""
     confirmed: str = ""
-    quoted: bool = False  # the answer is made of quoted sentences: no model wrote it
+    quoted: bool = False
 
 
-def describe_outcome(answer: Answer, *, cancelled: bool) -> Outcome:
+def describe_outcome(answer: Answer) -> Outcome:
     """The outcome of an answer, or of a check that the run made."""
-    text, tone = ("Stopped by you", "quiet") if cancelled else _judge(answer)
-    quoted = bool(answer.run and answer.run.models == (STAND_IN,) and not answer.check)
-    return Outcome(text=text, tone=tone, confirmed=describe_verdicts(answer), quoted=quoted)
+    if answer.check and not answer.error:
+        return _describe_check(answer)
+    state, quoted = state_of(answer), is_quoted(answer)
+    tone = TONES.get(state.name, "warn")
+    return Outcome(
+        text=state.name,
+        tone="quoted" if tone == "ok" and quoted else tone,
+        open=describe_open(answer),
+        confirmed=describe_verdicts(answer),
+        quoted=quoted,
+    )
 
 
-def _judge(answer: Answer) -> tuple[str, Tone]:
-    if answer.error:
-        return STATUSES["error"], "bad"
-    if answer.check:
-        return _judge_check(answer)
-    if answer.status == "insufficient":
-        return STATUSES["insufficient"] if answer.sources.read else "Nothing was read", "warn"
-    if any(slot.status == "conflict" for slot in answer.slots.values()):
-        return "Sources disagree", "warn"
-    if answer.degraded and answer.run and STAND_IN in answer.run.models:
-        return "The model did not answer: these are quoted sentences", "warn"
-    if answer.status == "partial" or answer.degraded:
-        return STATUSES["partial"], "warn"
-    if any(claim.verdict not in HOLDING for claim in all_claims(answer)):
-        return "Answered, not all of it judged", "quiet"
-    return (QUOTED, "quoted") if is_quoted(answer) else (STATUSES["complete"], "ok")
-
-
-def _judge_check(answer: Answer) -> tuple[str, Tone]:
+def _describe_check(answer: Answer) -> Outcome:
     result = build_check_result(answer)
-    if any(claim.verdict in FAILING for claim in result.claims):
-        return summarize(result), "bad"
     is_whole = result.shares.judged and result.shares.holding == result.shares.claims
+    tone: Tone = "ok" if is_whole else "warn"
     if is_whole and not result.counts.get("supported"):
-        return summarize(result), "quoted"
-    return summarize(result), "ok" if is_whole else "warn"
+        tone = "quoted"
+    if any(claim.verdict in FAILING for claim in result.claims):
+        tone = "bad"
+    return Outcome(text=summarize(result), tone=tone)

@@ -78,7 +78,7 @@ def add_run_routes(app: FastAPI, backend: Backend) -> None:
 def _show(live: LiveRun) -> Json:
     """What the page shows of a run that has ended."""
     assert live.answer is not None
-    outcome = describe_outcome(live.answer, cancelled=live.cancelled)
+    outcome = describe_outcome(live.answer)
     return {"outcome": outcome.model_dump(), "html": to_fragment(live.answer, f"{live.id}-")}
 
 

@@ -223,6 +223,7 @@ class Halted(Frozen):
 
     type: Literal["halted"] = "halted"
     reason: str
+    is_stop: bool = False  # the user stopped it; else a limit did
 
 
 Event = Annotated[

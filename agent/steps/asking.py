@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Literal
 
-from agent.errors import NON_RETRYABLE, AgentError, Halt, ModelFailed, OutsideError
+from agent.errors import NON_RETRYABLE, AgentError, Halt, ModelFailed, OutsideError, Stopped
 from agent.outside import AnswerT, Ask, Reply, Task
 from agent.state import Asked, Event, Failed, Halted, Outcome
 
@@ -70,7 +70,7 @@ def reply_event(task: Task[AnswerT], reply: Reply[AnswerT]) -> Asked:
 def failure_event(task: Task[AnswerT], error: AgentError) -> Failed | Halted:
     """The event of a task that no model answered."""
     if not isinstance(error, ModelFailed):
-        return Halted(reason=error.message)
+        return Halted(reason=error.message, is_stop=isinstance(error, Stopped))
     return call_failure("llm", task.name, error)
 
 

@@ -166,7 +166,7 @@ class _ClaimBuilder:
             for (value, quote), of in zip(sides, about, strict=True)
         ]
         for quote in dict.fromkeys(quote for _, quote in sides):
-            yield self._quote_sentence(quote, f"{finding.slot}: {' / '.join(told)}")
+            yield self._quote_sentence(quote, f"{slot_words(finding.slot)}: {' / '.join(told)}")
 
     def _find_side(self, value: Scalar | None, quotes: Sequence[Quote]) -> Quote | None:
         """The first sentence of the quotes that holds a value; else the first quote."""

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from agent.evidence import render_sources
 from agent.evidence.bare_answers import BARE, find_closest, ground_answer
-from agent.evidence.citing import compose_answer, limit_citations, locate_citation
+from agent.evidence.citing import compose_answer, locate_citation
 from agent.outside import Ask, Task, TaskKind
 from agent.state import Answered, Draft, Event, Finding, Research, Warned
 from agent.steps.asking import ask_with_fallback
@@ -55,7 +55,6 @@ class Synthesize:
     budget: int  # tokens of evidence
     max_words: int
     language: str = ""
-    max_citations: int | None = None  # of a sentence
 
     def __call__(self, research: Research) -> Iterator[Event]:
         if research.are_findings_current and (computed := research.reflections[-1].computed):
@@ -75,8 +74,7 @@ class Synthesize:
         yield answer if answer.quotes else build_abstention(research, draft)
 
     def _compose(self, draft: Draft, research: Research) -> tuple[Answered, tuple[str, ...]]:
-        answer, warnings = compose_answer(draft, research.sources, self.max_words)
-        return limit_citations(answer, self.max_citations), warnings
+        return compose_answer(draft, research.sources, self.max_words)
 
     def _build_task(self, research: Research) -> WriteAnswer:
         return WriteAnswer(
@@ -151,9 +149,12 @@ def _describe_refusal(research: Research) -> str:
 
 
 def describe_searches(research: Research) -> str:
-    """The queries of the run in a sentence; those that a stop prevented are among them.
+    """What was searched for, in the user's words; what a stop prevented is counted.
 
     So a replay of a stopped run gives the same sentence, wherever the stop came.
     """
-    queries = "; ".join(research.queries)
-    return f"Searched for: {queries}." if queries else "Nothing was searched."
+    more = len(dict.fromkeys(research.queries)) - 1
+    others = f" (and {more} other {'search' if more == 1 else 'searches'})" if more > 0 else ""
+    return (
+        f"Searched for: {research.topic}{others}" if research.queries else "Nothing was searched."
+    )

@@ -159,8 +159,9 @@ def answer() -> Answer:
 def hostile(text: str) -> Answer:
     """An answer with a report in which each string from outside is this text."""
     ours = "status verdict form match via became markdown confidence schema_version topic"
-    made = fill(json.loads(to_json(world_cup_answer())), text, [*ours.split(), "kind"])
+    made = fill(json.loads(to_json(world_cup_answer())), text, [*ours.split(), "kind", "state"])
     made["slots"][text] = made["slots"].pop("winner")
+    made["state"] = {"name": "Answered in part", "open": [text], "disputes": [text]}
     return Answer.model_validate(made)
 
 
@@ -200,7 +201,7 @@ def test_a_report_as_a_document(answer: Answer) -> None:
     assert headings == [
         "The 2022 FIFA World Cup final", "Methodology", "Executive Summary", "Main Findings",
         "The match", "中文报道", "بالعربية", "Conflicting Information", "Confidence Assessment",
-        "Sources", "Facts", "How it was checked", "Warnings", "Links that were looked at",
+        "Sources", "Facts", "How it was checked", "Notes", "Links that were looked at",
         "Read (5)", "Read as the search's snippet (1)", "Blocked (1)", "About this run",
     ]  # fmt: skip
     ids = {citation.id for citation in answer.citations}
@@ -208,10 +209,10 @@ def test_a_report_as_a_document(answer: Answer) -> None:
     first = {n: quoted[0].link for n, quoted in messages.group_by_source(answer.citations).items()}
     marked = [unescape(to) for to in shown.links if "#:~:text=" in to]
     assert {quote(url, safe="!#$%'*+,-./:=?@_~&") for url in first.values()} <= set(marked)
-    assert "16 sentences: 0 confirmed by quotes, 10 quoted, 1 partly confirmed, 1 not" in shown.text
+    assert "16 sentences: 10 quoted, 1 partly confirmed, 1 not" in shown.text
     assert "1 not confirmed, 4 not checked" in shown.text
     assert "Nobody slept that night. (not confirmed)" in words(shown.text)
-    assert "88,966 [1]; but also: 89,000" in words(shown.text)
+    assert "88,966 [1]; 89,000" in words(shown.text)
 
 
 def test_both_forms_say_the_same(answer: Answer) -> None:
@@ -225,7 +226,13 @@ def test_both_forms_say_the_same(answer: Answer) -> None:
     wanted += [text for _, text in messages.describe_methodology(report)]
     wanted += [text for _, text in messages.describe_run(answer)]
     wanted += [messages.describe_source(citation) for citation in answer.citations]
-    wanted += [*answer.warnings, "partly confirmed", "not confirmed", "Medium."]
+    wanted += [
+        *messages.list_notes(answer),
+        messages.describe_open(answer),
+        "partly confirmed",
+        "not confirmed",
+        "Medium.",
+    ]
     for form, text in shown.items():
         missing = [one for one in wanted if words(one) not in text]
         assert not missing, (form, missing)
@@ -281,7 +288,7 @@ def test_values_of_any_type_are_told_in_words() -> None:
     for text in forms(Answer(topic="Why?", status="complete", slots=slots)).values():
         shown = words(Shown(text).text)
         for one in ("1932", "yes", "0.25", "not found"):
-            assert f"{one} [1]; but also: 1949 [2]" in shown
+            assert re.search(rf"{re.escape(one)} \[1\] ?1949 \[2\]", shown)
 
 
 @pytest.mark.parametrize(

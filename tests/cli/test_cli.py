@@ -166,7 +166,7 @@ def test_an_answer_is_not_lost_to_how_it_quotes(
     assert done.returncode == 0 and done.answer["status"] == "partial"
     assert done.answer["answer"].startswith("Argentina it was")
     assert {claim["verdict"] for claim in done.answer["claims"]} == {"unchecked"}
-    assert "Not confirmed: 1 of 1 sentences." in done.answer["warnings"]
+    assert "Not confirmed: 1 of 1 sentence." in done.answer["warnings"]
 
 
 @pytest.mark.parametrize("strategy", ["slots", "loop", "report"])

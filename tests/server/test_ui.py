@@ -234,13 +234,13 @@ def test_cancel_stops_the_run_and_says_what_is_kept(page: Page, gate: threading.
     live = page.web.runs.list_newest(1)[0]
     wait_until(lambda: page.web.runs.list_newest(1)[0].cancelled)
     gate.set()
-    assert page.tab.wait(ENDED) == "Stopped by you"
+    assert page.tab.wait(ENDED) == "Stopped"
     assert "Nothing more is searched" in page.text(".note") and "is kept" in page.text(".note")
     assert "synthesize" not in page.services.tasks() and page.web.runs.load == (0, 0)
     assert live.id in page.tab.run("location.search")
     assert page.tab.run(f"{FOCUSED}.localName") == "h1"
     page.tab.click(".bar nav a")
-    assert page.tab.wait("document.querySelector('#earlier li')?.innerText.includes('Stopped by')")
+    assert page.tab.wait("document.querySelector('#earlier li')?.innerText.includes('Stopped')")
 
 
 # --- the answer, and its quotes ------------------------------------------------------------------
@@ -320,11 +320,11 @@ def test_a_long_question_leaves_room_for_its_answer(page: Page) -> None:
 @pytest.mark.slow
 def test_sources_are_told_in_words_and_on_paper(page: Page) -> None:
     page.finish(one_hop())
-    assert "Not rated: a general site" in page.text(".source")
-    assert "found, 1 source" in page.text(".slots") and not page.shown(".source .quote")
+    assert "Not rated" not in page.text()
+    assert "\t1 source" in page.text(".slots") and not page.shown(".source .quote")
     for word in ("filled", "weight", "credibility"):
         assert word not in page.text()
-    assert "2 quotes found on the page letter by letter." in page.text(".checks")
+    assert "2 quotes found on the page, word for word." in page.text(".checks")
     page.tab.call("Emulation.setEmulatedMedia", media="print")
     assert page.services.url("final") in page.text(".source")
     assert "Argentina won the cup." in page.text(".source .quote")
@@ -336,7 +336,7 @@ def test_sources_are_told_in_words_and_on_paper(page: Page) -> None:
 def test_sources_that_disagree_come_before_the_answer_and_fit_a_phone(page: Page) -> None:
     assert page.finish(conflict()) == "Sources disagree"
     sides = page.text(".disagreement").split("\n")
-    assert sides[0] == "The sources disagree: winner"
+    assert sides[0] == "Sources disagree: winner"
     assert sides.index("Argentina [1]") < sides.index("France [2]")
     sizes = page.tab.run(
         "[...document.querySelectorAll('.side .value')].map(e => getComputedStyle(e).fontSize)"
@@ -344,7 +344,7 @@ def test_sources_that_disagree_come_before_the_answer_and_fit_a_phone(page: Page
     assert len(sizes) == 2 and len(set(sizes)) == 1
     before = "document.querySelector('.disagreement').compareDocumentPosition({}) & 4"
     assert page.tab.run(before.format("document.querySelector('.answer')")) == 4
-    assert "Argentina [1]; but also: France [2]" in page.text(".slots")
+    assert page.text().count("France [2]") == 1 and not page.shown(".slots"), "said once"
     page.tab.set_viewport(320, 640)
     page.tab.settle()
     assert page.tab.run(f"[{SMALL}, document.documentElement.scrollWidth]") == [[], 320]
@@ -353,10 +353,10 @@ def test_sources_that_disagree_come_before_the_answer_and_fit_a_phone(page: Page
 
 
 @pytest.mark.slow
-def test_where_nothing_is_found_the_closest_words_and_what_to_try_are_told(page: Page) -> None:
+def test_where_nothing_is_found_what_was_searched_and_what_to_try_are_told(page: Page) -> None:
     assert page.finish(insufficient()) == "Not found"
     assert "do not answer this question" in page.text(".answer")
-    assert "Velmora Works makes pumps." in page.text("[id$=-closest] blockquote")
+    assert not page.shown("[id$=-closest]"), "no page has the rare words of the question"
     assert "Velmora Works shoes" in page.text(".margin .searches")
     deeper, rephrase = page.text("[id$=-tries] ul").split("\n")[::2]
     assert deeper.startswith("Search deeper") and rephrase == "Ask in other words"
@@ -685,7 +685,7 @@ def test_errors_are_told_in_plain_words_with_the_remedy(
     assert "at least three characters" in page.text("#problem")
     page.services.fault = lambda: Raw(403, '{"error": {"code": 403, "message": "no"}}')
     page.ask("Why does all of this fail?")
-    assert page.tab.wait(ENDED) == "No answer"
+    assert page.tab.wait(ENDED) == "Could not run"
     assert "GEMINI_API_KEY" in page.text(".run .trouble")
     given = {"RUNS_DIR": str(tmp_path), "RESEARCH_AGENT_API_TOKEN": "sesame-open"}
     with Web(configure_from(given)) as other, browser.tab() as tab:

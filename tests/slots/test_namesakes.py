@@ -130,7 +130,7 @@ def test_two_dates_of_one_person_are_a_disagreement(tmp_path: Path) -> None:
     assert (answer.status, slot.status, slot.of) == ("partial", "conflict", "")
     assert "of" not in slot.model_dump() and "of" not in slot.alternatives[0].model_dump()
     for shown in (to_text(answer), to_markdown(answer), to_html(answer)):
-        _, _, card = shown.partition("The sources disagree")
+        _, _, card = shown.partition("Sources disagree: born")
         assert "3 May 1871" in card and "5 May 1873" in card
 
 

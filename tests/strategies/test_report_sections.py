@@ -94,7 +94,7 @@ def test_sections_are_researched_by_their_own_rounds_and_written(
     assert answer.answer.startswith("In short: ") and report.title == "What was found"
     assert answer.report and f"Not found:\n\n- {AWARDS}" in answer.report.markdown.replace("\\", "")
     assert run.research.events_of(Doubted)[-1].gaps == (AWARDS,)
-    assert answer.status == "partial" and answer.warnings == (f"Without an answer: {AWARDS}",)
+    assert answer.status == "partial" and answer.warnings == (f"Not answered: {AWARDS}",)
     texts = [claim.text for claim in answer.claims]
     texts += [claim.text for theme in report.themes for claim in theme.claims]
     assert len(texts) == len(set(texts))

@@ -191,6 +191,7 @@ function liveParts(run) {
 function endParts({ outcome, usage }) {
   return [
     element("strong", { class: outcome.tone }, icon(ICONS[outcome.tone]), outcome.text),
+    element("span", {}, outcome.open),
     element("span", { class: "quiet" }, outcome.confirmed),
     element("span", { class: "quiet" }, formatUsage(usage)),
   ].filter((part) => part.textContent);

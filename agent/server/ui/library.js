@@ -9,16 +9,8 @@ const MAX_FIRST = 10; // that are shown until all are asked for
 const MAX_RECENT = 5; // on the first page
 const UNDO_TIME = 10_000; // ms within which a deletion can be taken back
 const SEARCH_PAUSE = 200; // ms after the last key
-const STATES = { queued: "Waiting", running: "Under way" };
-const STATUSES = {
-  complete: "Answered",
-  partial: "Answered in part",
-  insufficient: "Not found",
-  error: "No answer",
-};
-
-const noteOf = (run) =>
-  run.cancelled ? "Stopped by you" : (STATES[run.state] ?? STATUSES[run.status] ?? "");
+const STATES = { queued: "Waiting", running: "Running" };
+const noteOf = (run) => STATES[run.state] ?? run.ended ?? "";
 
 const nameOf = (run) => run.title || run.question;
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent.evidence.bare_answers import ground_answer
-from agent.evidence.citing import limit_citations
 from agent.outside import Ask
 from agent.settings import Settings
 from agent.state import Answered, Draft, Event, Research, Warned
@@ -66,7 +65,7 @@ class Conclude:
         )
         if answer.quotes:
             yield from (Warned(message=warning) for warning in warnings)
-            yield limit_citations(answer, self.settings.max_citations)
+            yield answer
         elif not research.answer:
             yield self._abstain(research, draft)
 

@@ -10,7 +10,6 @@ from pydantic import Field
 
 from agent.evidence import fold
 from agent.evidence.bare_answers import BARE, Grounded, ground_answer
-from agent.evidence.citing import limit_citations
 from agent.outside import Ask, Task
 from agent.settings import Settings
 from agent.state import (
@@ -187,7 +186,7 @@ class Decide:
         yield Decided(step=_step_count(research) + 1, action="return_answer", note=note)
         if grounded.answer.quotes:
             yield from (Warned(message=warning) for warning in grounded.warnings)
-            yield limit_citations(grounded.answer, self.settings.max_citations)
+            yield grounded.answer
 
 
 def _new_queries(queries: list[str], research: Research) -> tuple[str, ...]:
