@@ -10,8 +10,8 @@ ARGS   ?=
 BIOME  := 2.6.8
 PIP    := 26.3
 UV     := 0.13.8
-MAX_PACKAGES  := 66
-MAX_MEGABYTES := 150
+MAX_PACKAGES  := 68
+MAX_MEGABYTES := 160
 
 help: ## Show this
 	@sed -nE 's/^([a-z-]+):.*## (.*)/make \1	\2/p' Makefile
