@@ -149,8 +149,9 @@ def _record_parent(context: CallContext, sources: Sources) -> Parent | None:
     parent = parent_of(context.journal.header)
     if parent is None:
         return None
-    search = RecordedSearch(context, sources.search_parent, PARENT_TIMEOUT, parent.run)
-    read = RecordedRead(context, sources.read_parent, PARENT_TIMEOUT, parent.run)
+    name = parent.run or "earlier"  # of a conversation elsewhere, which has no run
+    search = RecordedSearch(context, sources.search_parent, PARENT_TIMEOUT, name)
+    read = RecordedRead(context, sources.read_parent, PARENT_TIMEOUT, name)
     return Parent(tuple(parent.earlier), search, read)
 
 

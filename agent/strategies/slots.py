@@ -50,10 +50,12 @@ class SlotsStrategy:
         yield from self.follow(research, needs_slots=True)
         if research.sources:
             yield from self.reflect(research)
-        if research.new_queries and not research.is_halted or not research.sources:
+        is_answered = bool(research.reflections) and research.reflections[-1].answerable
+        is_over = research.is_halted or (is_answered and not research.new_queries)
+        if not (research.sources and is_over):
             known = any(one.status != "missing" for one in research.findings.values())
-            queries = research.new_queries if known else research.parent_queries
-            yield Queried(round=1, queries=queries)
+            queries = research.new_queries if known else ()
+            yield Queried(round=1, queries=queries or research.parent_queries)
 
     def finish(self, research: Research) -> Iterator[Event]:
         """The best answer from what is known; a model is asked only as far as the budget allows."""

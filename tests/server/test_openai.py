@@ -15,8 +15,8 @@ import pytest
 
 from agent.outside.recording import read_journal
 from tests.support import open_webui
-from tests.support.follower import FOLLOW_UP, PARENT, forget, set_up, shown_earlier
-from tests.support.services import Raw, Services
+from tests.support.follower import FOLLOW_UP, OPEN, PARENT, SEARCHED, forget, set_up, shown_earlier
+from tests.support.services import ModelRequest, Raw, Reply, Services
 from tests.support.web import TOPIC, Web, configure_from, online, wait_until
 
 CHAT = "/v1/chat/completions"
@@ -183,6 +183,39 @@ def test_of_answers_from_elsewhere_only_the_meaning_is_taken(
     assert world.search_queries
     journal = next((tmp_path / "runs").glob("*.jsonl"))
     assert read_journal(journal).header["parent"]["run"] == ""
+
+
+def test_after_an_answer_from_elsewhere_a_question_is_answered_as_alone(web: Web) -> None:
+    """The searches are made: none takes for its result that no earlier run read anything."""
+    alone, after = (
+        web.client.post(CHAT, json=say(*said)).json()["choices"][0]["message"]["content"]
+        for said in ((TOPIC,), ("Who founded LEGO?", "Somebody.", TOPIC))
+    )
+    assert "Argentina won the 2022 FIFA World Cup" in alone
+    assert after.partition("### Sources")[0] == alone.partition("### Sources")[0]
+
+
+def test_what_the_pages_of_an_earlier_turn_do_not_answer_is_searched(
+    services: Services, tmp_path: Path
+) -> None:
+    """A model that finds no answer in them, and asks for nothing more, ends no run."""
+    world = set_up(services)
+    think = world.think
+
+    def content(asked: ModelRequest) -> Reply:
+        reply = think(asked)
+        is_lacking = asked.task == "reflect" and "Uppsala" not in asked.prompt
+        lack = {"answerable": False, "need_more": False, "new_queries": []}
+        return {**reply, **lack} if is_lacking and isinstance(reply, dict) else reply
+
+    world.think = content
+    with online(world, tmp_path) as web:
+        first = web.client.post(CHAT, json=say(PARENT)).json()
+        said = first["choices"][0]["message"]["content"]
+        forget(world)
+        again = web.client.post(CHAT, json=say(PARENT, said, OPEN)).json()
+    assert "Uppsala" in again["choices"][0]["message"]["content"]
+    assert SEARCHED in world.search_queries
 
 
 @pytest.mark.slow
