@@ -65,6 +65,14 @@ def output_failure(what: object, error: OSError) -> OutputFailed:
     return OutputFailed(f"{what} could not be written: {error.strerror}.", remedy)
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder of the user's own where there is none. Raises OutputFailed."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise output_failure(folder, error) from None
+
+
 #: What a directory says that lets its files be written, but none be made or renamed.
 _NO_RENAME = {errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY}
 

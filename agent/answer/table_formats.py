@@ -28,7 +28,8 @@ def to_table_csv(table: TableAnswer) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     names = [column.name for column in table.columns]
-    writer.writerow(["name", *(part for name in names for part in (name, f"{name} source"))])
+    heads = ("name", *(part for name in names for part in (name, f"{name} source")))
+    writer.writerow(map(_as_text, heads))
     for row in table.rows:
         cells = [row.cells[name] for name in names]
         pairs = ((c.value, c.source.link if c.source else "") for c in cells)

@@ -95,13 +95,14 @@ def _rows_file(names: str, columns: tuple[str, ...], out: Path | None, settings:
     """Where the rows are kept: beside the table, or, where it is only printed, beside the runs."""
     import hashlib
 
+    from agent.files import make_folder
     from agent.run.header import journal_path
 
     if out:
         return out.with_name(f"{out.name}.rows.jsonl")
     digest = hashlib.sha256(repr((names, columns)).encode()).hexdigest()[:16]
     file = journal_path(settings, digest).parent / "tables" / f"{digest}.jsonl"
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_folder(file.parent)
     return file
 
 

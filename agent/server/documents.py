@@ -26,6 +26,7 @@ from agent.documents.body_reader import BodyReader
 from agent.documents.body_text import Body, BodyText, Mark, UnreadablePage
 from agent.documents.registry import SUFFIXES
 from agent.errors import Busy, UsageError
+from agent.files import make_folder
 from agent.search.documents import MAX_WAIT
 from agent.search.index import delete_index
 from agent.search.open_indexes import index_file
@@ -79,7 +80,7 @@ class DocumentStore:
         with self._lock:
             self._require_room(len(data))
             folder = self._folder_of(document)
-            folder.mkdir(mode=0o700, parents=True)
+            make_folder(folder)
             (folder / name).write_bytes(data)
             expires = datetime.fromtimestamp(self._expiry(folder), UTC)
         self._sweep()

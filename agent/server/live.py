@@ -162,7 +162,9 @@ class LiveRun:
     def finish(self, answer: Answer) -> None:
         """Append the last frames: the answer, or its error, and the end."""
         from agent.answer import to_json
+        from agent.server.local_paths import hide_paths
 
+        answer = hide_paths(answer, self._settings)
         text = to_json(answer, compact=True).strip()
         self.answer = answer
         self._late = LateRun()  # frees its pages

@@ -56,12 +56,10 @@ def status_of(answer: Answer) -> int:
 
 
 def file_response(name: str, answer: Answer, form: FormatName, settings: Settings) -> Response:
-    """An answer as a file to download and pass on: it does not tell where its journal lies.
+    """An answer as a file to download and pass on.
 
     Raises NotConfigured where the format cannot be made here, OutputFailed.
     """
-    run = answer.run and answer.run.model_copy(update={"journal": None})
-    answer = answer.model_copy(update={"run": run})
     require_format(form, None)
     printer = require_browser(settings.page_browser_path) if form == "pdf" else ""
     content = write_answer(answer, form, browser=printer)

@@ -32,7 +32,7 @@ class Notice(Frozen):
     watch: str
     question: str
     at: str
-    run: str = ""  # the journal of the run that found it
+    run: str = ""  # the name of the run that found it
     what: str = ""  # the slot, or the statement; "" of a state
     old: Known | None = None  # None: nothing was known of it
     new: Known | None = None

@@ -237,9 +237,9 @@ def _values_to_keep(
 
 def _make_notice(state: WatchState, answer: Answer, **told: Any) -> Notice:
     """A notice. Its id is the same whenever and however often this one is told."""
-    run, journal = (answer.run.id, answer.run.journal or "") if answer.run else ("", "")
+    run = answer.run.id if answer.run else ""
     about = "\n".join((state.id, run, told.get("what", "")))
-    own = {"id": hash_text(about, "replace")[:32], "at": utc_now(), "run": journal}
+    own = {"id": hash_text(about, "replace")[:32], "at": utc_now(), "run": run}
     own |= {"watch": state.id, "question": state.question, "answer": answer.answer}
     return Notice.model_validate({**told, **own})
 
