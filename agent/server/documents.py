@@ -123,7 +123,7 @@ class DocumentStore:
 
     def _folders(self) -> Iterator[Path]:
         """Those of single documents."""
-        with suppress(FileNotFoundError):
+        with suppress(OSError):  # there is none, or none that can be seen
             yield from (one for one in list(self._root.iterdir()) if "+" not in one.name)
 
     def _expiry(self, folder: Path) -> float:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from agent.characters import strip_controls
 from agent.evidence import strip_accents
 from agent.evidence.language import language_of, main_script
 from agent.evidence.names import find_sure_names
@@ -21,7 +22,11 @@ STEM = 3  # letters at the end of a word that may differ: `German`, `Germany`
 SHORTEST_STEM = 4
 SHORTEST_WORD = 3  # letters of a word of a name that is looked for
 #: A domain name; its last label has letters alone (RFC 1123, section 2.1, and RFC 3696, section 2).
-_HOST = re.compile(r"(?<![\w@.-])(?:[^\W_](?:[\w-]*[^\W_])?\.)+[^\W\d_]{2,24}(?![\w-]|\.\w)", re.I)
+_LABEL = r"[^\W_](?:[\w-]*[^\W_])?"
+_HOST = re.compile(
+    rf"(?<![\w.-])(?:{_LABEL}\.)+(?:[^\W\d_]{{2,24}}|xn--[a-z0-9-]+)(?![\w-]|\.\w)", re.I
+)
+_STOPS = str.maketrans("\u3002\uff0e\uff61", "...")  # that name a host too (RFC 3490, section 3.1)
 
 
 def find_unquoted(
@@ -32,13 +37,17 @@ def find_unquoted(
     A name may also stand anywhere on `pages`.
     """
     hosts = {host.casefold() for place in places for host in _quoted_hosts(place)}
-    lost = [host for host in _HOST.findall(claim) if host.casefold() not in hosts]
+    lost = [host for host in _find_hosts(claim) if host.casefold() not in hosts]
     return (*lost, *_unquoted_names(claim, places, pages))
+
+
+def _find_hosts(text: str) -> list[str]:
+    return _HOST.findall(strip_controls(text).translate(_STOPS))
 
 
 def _quoted_hosts(place: QuotePlace) -> Iterator[str]:
     for start, end in touched_sentences(place.text, place.start, place.end):
-        yield from _HOST.findall(place.text[start:end])
+        yield from _find_hosts(place.text[start:end])
 
 
 def _unquoted_names(

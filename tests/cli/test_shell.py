@@ -77,3 +77,31 @@ def test_a_missing_extra_is_reported_with_remedy(name: str, module: str, tmp_pat
     assert done.returncode == 1 and not done.stdout
     install = f"Install it: pip install 'llm-research-agent[{extra}]'."
     assert done.stderr.splitlines() == [f"Error: {module} is not installed.", install]
+
+
+WITHOUT_HOME = {
+    "question": ["When was LEGO founded?", "--offline"],
+    "table": ["table", "LEGO", "--columns", "founded:integer", "--offline"],
+    "evaluate": ["evaluate", "set.json", "--offline"],
+    "batch": ["batch", "topics.txt", "--offline"],
+    "watch": ["watch", "When was LEGO founded?", "--slots", "founded", "--once", "--offline"],
+    "runs": ["runs"],
+    "search": ["search", "lego", "--search", "runs"],
+    "doctor": ["doctor"],
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_HOME)
+def test_a_home_that_cannot_be_written_is_said_in_one_line(name: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder can be made in it")
+    (tmp_path / "topics.txt").write_text("When was LEGO founded?\n")
+    (tmp_path / "set.json").write_text('[{"prompt": "When was LEGO founded?", "answer": "1932"}]')
+    environment = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": f"{tmp_path}/file/x"}
+    command = [sys.executable, "-m", "agent.cli", *WITHOUT_HOME[name]]
+    pipes = {"capture_output": True, "text": True, "stdin": subprocess.DEVNULL}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, timeout=60, **pipes)
+    assert done.returncode in (0, 1, 2, 3) and "Traceback" not in done.stdout + done.stderr
+    said = [line for line in done.stderr.splitlines() if "file/x" in line]
+    assert len(said) <= 1, said
+    if name in ("table", "evaluate", "watch"):
+        assert len(said) == 1 and said[0].startswith("Error: ")

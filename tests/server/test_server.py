@@ -18,10 +18,12 @@ import jsonschema
 import pytest
 import yaml
 
-from agent.answer import answer_schema
+from agent.answer import answer_schema, build_error_answer
 from agent.errors import UsageError
 from agent.outside.recording import read_journal
 from agent.server.guard import make_policy
+from agent.server.local_paths import hide_paths
+from agent.settings import parse_settings
 from tests.support.services import Raw, Services
 from tests.support.web import TOPIC, Web, configure_from, online, parse_frames, wait_until
 
@@ -52,7 +54,9 @@ def test_an_answer_is_the_answer_object_with_report_and_question(web: Web) -> No
     jsonschema.validate(told, answer_schema())
     assert told["status"] == "complete" and told["citations"]
     assert response.headers["x-request-id"] == "monday-7"
-    assert read_journal(Path(told["run"]["journal"])).header["request"] == "monday-7"
+    journal = web.runs.library.find(response.headers["x-run-id"])
+    assert journal and read_journal(journal).header["request"] == "monday-7"
+    assert told["run"]["journal"] == journal.name
     path = f"/api/runs/{response.headers['x-run-id']}"
     assert web.client.get(path).json()["request_id"] == "monday-7"
     strange = web.client.get("/api/health", headers={"X-Request-ID": "a b;c"})
@@ -155,7 +159,7 @@ def test_settings_pass_through_and_caps_are_the_servers(world: Services, tmp_pat
         told = web.ask(slots=["winner"], max_calls=100, max_words=20, since="2020-01-01").json()
         assert told["status"] == "insufficient" and "--max-calls 3" in " ".join(told["warnings"])
         assert list(told["slots"]) == ["winner"]
-        header = read_journal(Path(told["run"]["journal"])).header
+        header = read_journal(tmp_path / "runs" / told["run"]["journal"]).header
     assert header["settings"]["max_words"] == 20
 
 
@@ -477,3 +481,20 @@ def test_metrics_count_what_was_done(world: Services, tmp_path: Path) -> None:
     assert float(figures[searched]) == usage["searches"] == 2
     assert 'agent_step_seconds_total{step="searched"}' in figures
     assert figures['agent_runs_in_progress{state="running"}'] == "0.0"
+
+
+def test_no_folder_of_the_machine_is_told(tmp_path: Path) -> None:
+    """Neither where the journal lies nor, in a warning, where the cache does."""
+    (tmp_path / "cache").write_text("no folder")
+    environment = {"RUNS_DIR": f"{tmp_path}/runs", "CACHE_DIR": f"{tmp_path}/cache"}
+    with Web(configure_from(environment, offline=True)) as web:
+        response = web.ask()
+        name = response.headers["x-run-id"]
+        more = [web.client.get(f"/api/runs/{name}{end}").text for end in ("", "/events", "/answer")]
+        assert response.json()["run"]["journal"] == f"{name}.jsonl"
+        assert not [text for text in (response.text, *more) if str(tmp_path) in text]
+    answer = build_error_answer(
+        "q", UsageError(f"{tmp_path}/cache/x is broken", f"{Path.home()}/y")
+    )
+    hidden = hide_paths(answer, parse_settings(environment)).error
+    assert hidden and (hidden.message, hidden.remedy) == (".../x is broken", ".../y")
