@@ -103,7 +103,7 @@ def _complete_word(_: click.Context, __: click.Parameter, begun: str) -> list[st
 )
 @shell.cap_options("the whole run")
 @click.option("--follow", metavar="RUN", help="Ask on about a run: what it read comes first.")
-@click.option("--for", "reader", metavar="TEXT", help="For whom a report is, and in what tone.")
+@click.option("--for", "reader", metavar="TEXT", help="For whom to write: children, engineers ...")
 @click.option("--citations", "max_citations", type=int, help="Most citations of a sentence.")
 @click.option(
     "--plan",

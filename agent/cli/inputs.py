@@ -76,11 +76,14 @@ _NOT_REPLAYED = (
 ).split()
 
 
+_OPTION_NAMES = {"reader": "for", "max_citations": "citations"}  # else as the field
+
+
 def _refuse_idle_options(options: dict[str, Any], settings: Settings) -> None:
     """Raise UsageError for the first option that could have no effect beside the others."""
     for names, why in _find_idle_options(options, settings):
         if name := next((name for name in names if options[name]), None):
-            flag = f"--{name.replace('_', '-')}"
+            flag = f"--{_OPTION_NAMES.get(name, name).replace('_', '-')}"
             raise UsageError(f"{flag} has no effect here: {why}.", f"Leave {flag} out.")
 
 
@@ -102,7 +105,7 @@ def _find_idle_options(
     if strategy == "loop":
         yield ("max_rounds",), "the strategy loop has no rounds, but --max-steps"
     if strategy in ("slots", "loop") and not settings.plan:
-        yield ("credibility", "reader", "max_citations"), "it is of reports"
+        yield ("credibility",), "it is of reports"
 
 
 def _read_slots_schema(text_or_file: str | None) -> Any:

@@ -109,6 +109,12 @@ def make_answered(claims: Sequence[Claim], quotes: Iterable[Quote]) -> Answered:
     )
 
 
+def limit_citations(answer: Answered, most: int | None) -> Answered:
+    """The answer with at most so many citations of each sentence, the first ones; None: all."""
+    claims = [one.model_copy(update={"citations": one.citations[:most]}) for one in answer.claims]
+    return make_answered(claims, answer.quotes) if most else answer
+
+
 def order_quotes(quotes: Iterable[Quote]) -> tuple[Quote, ...]:
     """Quotes sorted by source and position, without duplicates."""
     return tuple(sorted(set(quotes), key=lambda q: (q.source, q.start, q.end, q.match)))

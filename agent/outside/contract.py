@@ -96,6 +96,7 @@ class Task(Frozen, Generic[AnswerT]):
     slots: tuple[Slot, ...] = ()
     evidence: tuple[Excerpt, ...] = ()
     language: str = ""  # a BCP 47 tag; empty: the language of the topic
+    reader: str = ""  # for whom to write, and in what tone; "": nobody in particular
     exchanges: tuple[Exchange, ...] = ()  # turns with tools so far; the answer is then a `Turn`
     thinking: Thinking = ""
     max_reply_tokens: int | None = None  # thoughts included; None: as many as the model will

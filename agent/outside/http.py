@@ -151,7 +151,6 @@ class Endpoint:
             "rate_limited": "Wait a while, or add another provider.",
             "rejected": f"If it persists, check {self.url_name}.",
             "invalid": f"If it persists, check {self.url_name}.",
-            "unavailable": f"Check the network, the proxy settings and {self.url_name}.",
             **self.remedies,
             **({outcome: remedy} if remedy else {}),
         }.get(outcome, "Try again later, or name another provider.")

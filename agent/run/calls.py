@@ -248,9 +248,10 @@ class RecordedAsk(RecordedCall[Task[Any], Reply[Any]]):
         self._today = str(context.journal.header["at"])[:10]
 
     def prepare(self, request: Task[Any]) -> Task[Any]:
-        """The task with how much to think and the day on which its run began, also in a replay."""
+        """The task with how much to think, its reader, and the day of its run, also in a replay."""
         self._guard.watch(request)
         given = {"today": self._today, "thinking": choose_thinking(request, self._settings)}
+        given["reader"] = self._settings.reader
         return request.model_copy(update=given)
 
     def make(self, request: Task[Any]) -> Reply[Any]:

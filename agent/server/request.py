@@ -6,7 +6,7 @@ from base64 import b64decode
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, StringConstraints, create_model
+from pydantic import AliasChoices, ConfigDict, Field, StringConstraints, create_model
 
 from agent.documents.reports.reader import read_report
 from agent.errors import UsageError
@@ -82,7 +82,7 @@ class ResearchRequest(RequestBody):
         StringConstraints(
             strip_whitespace=True, min_length=SHORTEST_TOPIC, max_length=MAX_TOPIC_CHARACTERS
         ),
-    ]
+    ] = Field(validation_alias=AliasChoices("question", "topic"))
     follow: RunId | None = Field(
         default=None, description="the id of a run that this question follows"
     )

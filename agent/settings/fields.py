@@ -132,7 +132,7 @@ class Settings(Frozen):
     max_citations: int | None = Field(default=None, ge=1, le=20)  # of a sentence of a report
     reader: str = Field(default="", max_length=300)  # for whom a report is, and in what tone
     max_steps: int = Field(default=5, ge=1, le=20)  # decisions of strategy `loop`
-    max_iterations: int = Field(default=10, ge=2, le=100)  # turns of a report, all rounds
+    max_iterations: int = Field(default=10, ge=1, le=100)  # turns of a report, all rounds
     credibility: Literal["host", "source-design"] = "host"  # by what a report blocks pages
     #: A report reads pages above it. None: 0.2 of a host's standing, 0.5 of the source design's.
     min_credibility: float | None = Field(default=None, ge=0, le=1)

@@ -33,8 +33,8 @@ def parse_settings(environment: Mapping[str, str], **overrides: Any) -> Settings
             else:
                 is_list = "tuple" in str(Settings.model_fields[field].annotation)
                 values[field] = split_list(text) if is_list else text
-    values |= {field: value for field, value in overrides.items() if value is not None}
-    return _validate(Settings, values)
+    given = {field: value for field, value in overrides.items() if value is not None}
+    return _validate(Settings, {**values, **given}, {*values})
 
 
 def make_request(fields: Mapping[str, Any]) -> RunRequest:
@@ -43,16 +43,17 @@ def make_request(fields: Mapping[str, Any]) -> RunRequest:
     Raises UsageError naming the option whose value cannot be used.
     """
     names = RunRequest.model_fields.keys() & fields.keys()
-    return _validate(RunRequest, {n: fields[n] for n in names if fields[n] is not None})
+    return _validate(RunRequest, {n: fields[n] for n in names if fields[n] is not None}, set())
 
 
-def _validate(kind: type[M], values: dict[str, Any]) -> M:
+def _validate(kind: type[M], values: dict[str, Any], from_variables: set[str]) -> M:
     try:
         return kind.model_validate(values)
     except ValidationError as error:
         first = error.errors()[0]
         field = str(first["loc"][0])  # entries of mappings are texts, which are never refused
-        raise UsageError(f"{_names_of(field)}: {first['msg']}", "Correct or unset it.") from None
+        name = _names_of(field, is_variable=field in from_variables)
+        raise UsageError(f"{name}: {first['msg']}", "Correct or unset it.") from None
 
 
 def load_settings(**overrides: Any) -> Settings:
@@ -118,7 +119,9 @@ def export_to_libraries(variables: Mapping[str, Variable]) -> None:
             os.environ[name] = variable.value
 
 
-def _names_of(field: str) -> str:
-    """The variables and the option that set a field, for an error message."""
-    names = [name for name, known in KNOWN_VARIABLES.items() if known == field]
-    return " or ".join([*names, f"--{field.removeprefix('api_').replace('_', '-')}"])
+def _names_of(field: str, *, is_variable: bool) -> str:
+    """The variables, or the option, that set a field, for an error message."""
+    if is_variable:
+        return " or ".join(name for name, known in KNOWN_VARIABLES.items() if known == field)
+    option = {"reader": "for", "max_citations": "citations"}.get(field, field)
+    return f"--{option.removeprefix('api_').replace('_', '-')}"

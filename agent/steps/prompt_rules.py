@@ -62,6 +62,7 @@ def escape(text: str) -> str:
 
 
 def render_topic(task: Task[Any]) -> str:
-    """The topic of a task as prompts show it, in its own element, with the day of the run."""
+    """The topic of a task as prompts show it, with the day of the run, and for whom to write."""
     day = f' today="{task.today}"' if task.today else ""
-    return f"<topic{day}>{escape(task.topic)}</topic>"
+    reader = f"\nReader: {escape(task.reader)}" if task.reader else ""
+    return f"<topic{day}>{escape(task.topic)}</topic>{reader}"

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from agent.evidence import render_sources
 from agent.evidence.bare_answers import BARE, find_closest, ground_answer
-from agent.evidence.citing import compose_answer, locate_citation
+from agent.evidence.citing import compose_answer, limit_citations, locate_citation
 from agent.outside import Ask, Task, TaskKind
 from agent.state import Answered, Draft, Event, Finding, Research, Warned
 from agent.steps.asking import ask_with_fallback
@@ -55,6 +55,7 @@ class Synthesize:
     budget: int  # tokens of evidence
     max_words: int
     language: str = ""
+    max_citations: int | None = None  # of a sentence
 
     def __call__(self, research: Research) -> Iterator[Event]:
         if research.are_findings_current and (computed := research.reflections[-1].computed):
@@ -74,7 +75,8 @@ class Synthesize:
         yield answer if answer.quotes else build_abstention(research, draft)
 
     def _compose(self, draft: Draft, research: Research) -> tuple[Answered, tuple[str, ...]]:
-        return compose_answer(draft, research.sources, self.max_words)
+        answer, warnings = compose_answer(draft, research.sources, self.max_words)
+        return limit_citations(answer, self.max_citations), warnings
 
     def _build_task(self, research: Research) -> WriteAnswer:
         return WriteAnswer(

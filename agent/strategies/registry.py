@@ -53,7 +53,7 @@ def _build_slots(outside: Outside, settings: Settings) -> Strategy:
         GenerateQueries(ask, lang),
         WebSearchTool(outside.search, outside.read, settings.effort.pages_per_query),
         Reflect(ask, outside.fallback, tokens, lang, max_words=drafted),
-        Synthesize(ask, outside.fallback, tokens, settings.max_words, lang),
+        Synthesize(ask, outside.fallback, tokens, settings.max_words, lang, settings.max_citations),
         _build_verify(outside, settings),
         settings.max_rounds,
         _build_follow(outside, settings),

@@ -72,6 +72,13 @@ def test_an_answer_is_the_answer_object_with_report_and_question(web: Web) -> No
     assert web.client.get(f"{path}/answer", params={"format": "exe"}).status_code == 422
 
 
+def test_topic_is_taken_for_question(web: Web) -> None:
+    answer = web.client.post("/api/research", json={"topic": TOPIC}).json()
+    assert answer["question"] == TOPIC and answer["citations"]
+    both = {"topic": TOPIC, "question": TOPIC}
+    assert web.client.post("/api/research", json=both).status_code == 422
+
+
 def test_frames_come_in_order_and_end_is_the_last(web: Web) -> None:
     with begun(web) as response:  # as it passes through proxies
         assert response.headers["cache-control"] == "no-store"

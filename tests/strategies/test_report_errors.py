@@ -192,6 +192,15 @@ def test_row_max_iterations(
     assert answer["answer"] == "In short, the founder is Ada Lindqvist [1]."
 
 
+def test_a_single_iteration_still_ends_in_a_report(world: Services, settings: Settings) -> None:
+    script_replies(world, search_calls("founder of Velmora Works"))
+    world.hits = lambda query: [FIRM, BORN]
+    _, answer = run_checked_report(
+        TOPIC, settings.model_copy(update={"max_iterations": 1, "depth": "quick"})
+    )
+    assert world.tasks().count("gather") == 1 and answer.citations and answer.report
+
+
 def test_row_max_iterations_without_gaps_is_no_warning(world: Services, settings: Settings) -> None:
     """The first round used up its turns, and nothing is open."""
     world.hits = lambda query: [FIRM, BORN]

@@ -205,7 +205,9 @@ def test_a_plan_that_rules_made_says_so_and_runs_as_it_was_offered(
     settings = settings.model_copy(update={"gemini_fallback_models": (), "llm_retry_waits": ()})
     offer = offer_plan(TOPIC, settings, RunRequest())
     assert [one.heading for one in offer.sections] == [TOPIC]
-    assert offer.warnings[0].endswith("500 busy. Try again later. No model replied to: plan.")
+    assert offer.warnings[0].endswith(
+        "500 busy. Try again later, or name another provider. No model replied to: plan."
+    )
     outline = write_offer(offer)
     assert offer.warnings[0] in outline and " tokens and " in outline
     plan = Plan.model_validate(offer.model_dump())  # as it comes back over HTTP and MCP

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent.evidence.bare_answers import ground_answer
+from agent.evidence.citing import limit_citations
 from agent.outside import Ask
 from agent.settings import Settings
 from agent.state import Answered, Draft, Event, Research, Warned
@@ -65,7 +66,7 @@ class Conclude:
         )
         if answer.quotes:
             yield from (Warned(message=warning) for warning in warnings)
-            yield answer
+            yield limit_citations(answer, self.settings.max_citations)
         elif not research.answer:
             yield self._abstain(research, draft)
 

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from agent.evidence import fold
 from agent.evidence.bare_answers import BARE, Grounded, ground_answer
+from agent.evidence.citing import limit_citations
 from agent.outside import Ask, Task
 from agent.settings import Settings
 from agent.state import (
@@ -186,7 +187,7 @@ class Decide:
         yield Decided(step=_step_count(research) + 1, action="return_answer", note=note)
         if grounded.answer.quotes:
             yield from (Warned(message=warning) for warning in grounded.warnings)
-            yield grounded.answer
+            yield limit_citations(grounded.answer, self.settings.max_citations)
 
 
 def _new_queries(queries: list[str], research: Research) -> tuple[str, ...]:

@@ -103,7 +103,6 @@ class MakePlan(Task[ReportPlan]):
     reply_tokens: ClassVar[int] = 4000
 
     max_sections: int = 6
-    reader: str = ""
     clarified: tuple[str, ...] = ()  # what the user answered about the topic
 
     def system_prompt(self) -> str:
@@ -118,8 +117,6 @@ class MakePlan(Task[ReportPlan]):
 
     def prompt(self) -> str:
         lines = [render_topic(self)]
-        if self.reader:
-            lines.append(f"Reader: {escape(self.reader)}")
         if self.clarified:
             lines += ["Who asks says:", *(f"- {escape(one)}" for one in self.clarified)]
         return "\n".join(lines)
@@ -146,7 +143,6 @@ class PlanReport:
             topic=research.topic,
             language=settings.lang,
             max_sections=settings.most_sections,
-            reader=settings.reader,
             clarified=self.clarified,
         )
         plan = yield from try_to_ask(task, self.ask, is_first=True)

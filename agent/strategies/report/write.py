@@ -69,7 +69,6 @@ class WriteSection(Task[SectionText]):
     others: tuple[str, ...] = ()  # headings of the other sections
     questions: tuple[str, ...] = ()  # with what is known: `question: value [n]`
     max_words: int = 200
-    reader: str = ""
     question_type: str = ""
     search_strategy: str = ""
 
@@ -93,8 +92,6 @@ class WriteSection(Task[SectionText]):
         lines += strategy_lines(self.question_type, self.search_strategy)
         lines.append(f"Section: {escape(self.heading)}, at most {self.max_words} words")
         lines += list_lines({"Questions": self.questions, "Other sections": self.others})
-        if self.reader:
-            lines.append(f"Reader: {escape(self.reader)}")
         return "\n".join(lines)
 
 
@@ -130,7 +127,6 @@ class WriteSummary(Task[SummaryText]):
 
     headings: tuple[str, ...]
     sections: tuple[tuple[str, ...], ...]  # the sentences of each
-    reader: str = ""
 
     def system_prompt(self) -> str:
         return (
@@ -148,8 +144,6 @@ class WriteSummary(Task[SummaryText]):
             for sentence in sentences:
                 n += 1
                 lines.append(f"{n}. {escape(sentence)}")
-        if self.reader:
-            lines.append(f"Reader: {escape(self.reader)}")
         return "\n".join(lines)
 
 
@@ -223,7 +217,6 @@ class WriteSections:
             others=tuple(one.heading for one in sections if one is not sections[n - 1]),
             questions=tuple(map(_ask, view.findings.values())) or view.queries,
             max_words=max(LEAST_WORDS, settings.report_words // len(sections)),
-            reader=settings.reader,
             question_type=research.plan.question_type if research.plan else "",
             search_strategy=research.plan.search_strategy if research.plan else "",
         )
@@ -273,7 +266,6 @@ class SumUp:
             language=self.settings.lang,
             headings=tuple(theme.heading for theme in themes),
             sections=tuple(tuple(map(shown_text, theme.claims)) for theme in themes),
-            reader=self.settings.reader,
         )
         text = yield from _ask_once(task, self, research)
         summary = tuple(_sum_up(text, stands)) or tuple(first_sentences(themes))
