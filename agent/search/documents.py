@@ -7,6 +7,7 @@ module translates every failure to read a file (a broken PDF, a binary file) to 
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import re
 import time
@@ -17,7 +18,7 @@ from concurrent.futures import Future
 from functools import partial
 from itertools import chain, repeat
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, cast
+from typing import Any, BinaryIO, NamedTuple, cast
 
 from agent.characters import strip_controls
 from agent.documents.body_reader import BodyReader
@@ -25,7 +26,7 @@ from agent.documents.body_text import Body, BodyText, Mark, UnreadablePage
 from agent.documents.registry import SUFFIXES
 from agent.outside import spawn
 from agent.search.files import FileScan, storable_name
-from agent.state.json_data import parse_json
+from agent.state.json_data import bound_values
 
 MAX_BYTES = 50_000_000  # of a file; of one line where it is a .jsonl file, which has no limit
 MAX_TITLE = 1000  # characters; a title is stored with each part of a long document
@@ -198,9 +199,9 @@ def _read_lines(stream: BinaryIO, check_time: Callable[[], None]) -> Iterator[by
 
 def _parse_row(line: bytes, number: int) -> Document | None:
     try:
-        row = parse_json(line)
+        row: Any = json.loads(bound_values(line.decode("utf-8-sig", "surrogatepass")))
         text = row["text"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
     text = strip_controls(text) if isinstance(text, str) else ""
     if not text.strip():

@@ -29,7 +29,7 @@ def parse_json(text: str | bytes, max_values: int = MAX_VALUES) -> Any:
     can hold, no NaN and no Infinity. Of a key that occurs twice, the last value counts. The
     caller bounds the size.
     """
-    return _parse(lambda: _DECODER.decode(_check_count(_decode(text), max_values)))
+    return _parse(lambda: _DECODER.decode(bound_values(_decode(text), max_values)))
 
 
 def parse_first_json(text: str, start: int) -> Any:
@@ -37,7 +37,7 @@ def parse_first_json(text: str, start: int) -> Any:
 
     Limits and errors are those of `parse_json`.
     """
-    return _parse(lambda: _DECODER.raw_decode(_check_count(text), start)[0])
+    return _parse(lambda: _DECODER.raw_decode(bound_values(text), start)[0])
 
 
 def _decode(text: str | bytes) -> str:
@@ -46,8 +46,8 @@ def _decode(text: str | bytes) -> str:
     return text.decode("utf-8-sig", "surrogatepass")  # as `json.loads`
 
 
-def _check_count(text: str, most: int = MAX_VALUES) -> str:
-    """The text. Raises InvalidJson where it holds more values than that."""
+def bound_values(text: str, most: int = MAX_VALUES) -> str:
+    """The text of JSON. Raises InvalidJson where it holds more values than that."""
     if sum(map(text.count, "[{,")) > most:  # those within texts are counted too: look closer
         tokens = (1 for token in _TOKEN.finditer(text) if text[token.start()] != '"')
         if any(n > most for n, _ in enumerate(tokens, 1)):

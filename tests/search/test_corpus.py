@@ -157,13 +157,14 @@ def test_odd_rows_are_used_or_counted(tmp_path: Path) -> None:
         '{"text": "x", "n": ' + "9" * 5000 + "}",
         '{"text": "\\u0007\\u200b"}',
         '{"text": 1}',
+        '{"text": "x", "more": [' + "[]," * 300_000 + "0]}",  # each would take 100 bytes
         "\xff\xfe",
         "NaN",
         '{"text": "' + "x" * 60_000_000 + '"}',
     ]
     file.write_bytes("\n".join([*bad, *used]).encode("latin-1"))
     corpus = Corpus(file, None)
-    assert corpus.skipped_files == ("rows.jsonl: 8 unusable rows",)
+    assert corpus.skipped_files == ("rows.jsonl: 9 unusable rows",)
     hits = [corpus.search(word)[0] for word in ("alpha", "beta", "gamma", "delta")]
     rows = [hit.url.rpartition("?")[2] for hit in hits]
     assert rows == ["id=True", "row=10", "row=11", "row=12"]
