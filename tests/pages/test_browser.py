@@ -369,7 +369,7 @@ def ask_of_ferries(settings: Settings, **changes: Any) -> Answer:
 def test_a_page_in_a_browser_is_no_straggler(services: Services, settings: Settings) -> None:
     scripted_world(services)
     answer = ask_of_ferries(settings)
-    assert "48,210" in answer.answer and [one.via for one in answer.citations] == ["page"]
+    assert "48,210" in answer.answer and {one.via for one in answer.citations} == {"page"}
 
 
 def test_without_a_browser_the_answer_says_which_page_needs_one(

@@ -253,7 +253,7 @@ def test_the_answer_that_is_shown_has_the_fields_of_the_schema() -> None:
     assert shown.keys() <= schema["properties"].keys()
     for row, kind in (("citations", "Citation"), ("claims", "Claim")):
         assert shown[row][0].keys() == schema["$defs"][kind]["properties"].keys() - SELDOM
-    slot = schema["$defs"]["SlotAnswer"]["properties"].keys() - {"of"}
+    slot = schema["$defs"]["SlotAnswer"]["properties"].keys() - {"of", "unasked"}
     assert shown["slots"]["winner"].keys() == slot
 
 
