@@ -33,6 +33,8 @@ if TYPE_CHECKING:  # pydantic is not imported before it is needed: `--help` is i
 #: Outcomes that a retry in the same run cannot change.
 NON_RETRYABLE: frozenset[Outcome] = frozenset({"no_key", "bad_key", "no_credit"})
 
+ANOTHER_MODEL = "Try again, or another model with --llm."  # where a reply could not be used
+
 
 class AgentError(Exception):
     """A failure to be shown to the user: what happened (`message`), what to do (`remedy`).

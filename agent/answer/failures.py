@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from agent.errors import format_error
-from agent.state import Asked, Failed, Halted, Research
+from agent.errors import ANOTHER_MODEL, format_error
+from agent.state import Asked, Failed, Halted, Outcome, Research
 
 
 def list_failures(research: Research) -> list[str]:
@@ -67,17 +67,20 @@ def failed_models(event: Asked) -> tuple[str, ...]:
 def _describe_model_failures(research: Research) -> Iterator[str]:
     """What the models' services said, what to do, and which tasks got no reply; each kind once."""
     if failed := research.model_failures:
-        kinds = dict.fromkeys(event.outcome for event in failed)
-        causes = (next(event for event in failed if event.outcome == kind) for kind in kinds)
         tasks = ", ".join(dict.fromkeys(event.subject for event in failed))
-        yield f"{' '.join(map(_describe_cause, causes))} No model replied to: {tasks}."
+        yield f"{' '.join(_describe_causes(failed))} No model replied to: {tasks}."
 
 
-def _describe_cause(event: Failed) -> str:
-    """What each service said last, with the remedy; models that failed alike stand together."""
-    names: dict[str, list[str]] = {}
-    for one in {attempt.provider: attempt for attempt in event.attempts}.values():
-        text = format_error(one.detail or event.message, one.remedy or event.remedy)
-        names.setdefault(text, []).append(one.provider)
-    causes = [f"{', '.join(models)}: {text}" for text, models in names.items()]
-    return " ".join(causes) or format_error(event.message, event.remedy)
+def _describe_causes(failed: Iterable[Failed]) -> Iterator[str]:
+    """What each service said, once for each outcome, with the remedy; like ones stand together."""
+    said: dict[tuple[str, Outcome], str] = {}
+    for event in failed:
+        for one in {attempt.provider: attempt for attempt in event.attempts}.values():
+            remedy = one.remedy or (ANOTHER_MODEL if one.outcome == "invalid" else "")
+            text = format_error(one.detail or event.message, remedy)
+            said.setdefault((one.provider, one.outcome), text)
+        if not event.attempts:
+            said.setdefault(("", event.outcome), format_error(event.message, event.remedy))
+    for text in dict.fromkeys(said.values()):
+        names = ", ".join(name for (name, _), other in said.items() if name and other == text)
+        yield f"{names}: {text}" if names else text

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic
 
-from agent.errors import NON_RETRYABLE, ModelFailed, Spent
+from agent.errors import ANOTHER_MODEL, NON_RETRYABLE, ModelFailed, Spent
 from agent.llm.forms import FormLadder
 from agent.llm.model import Generation, Model
 from agent.llm.replies import parse_reply
@@ -156,7 +156,7 @@ class ModelChain:
                 return attempts.build_reply(model, generation, answer, mended)
         raise ModelFailed(
             f"{model.name} gave no usable reply: {attempts.correction}",
-            attempts.recorded[-1].remedy or "Try again, or another model with --llm.",
+            attempts.recorded[-1].remedy or ANOTHER_MODEL,
             outcome="invalid",
         )
 

@@ -32,6 +32,7 @@ class Backend:
     async def begin(self, request: Request, asked: Question | CheckRequest) -> LiveRun:
         """Begin the run that a request asks for. Raises AgentError."""
         request_id = request.state.request_id
+        request.state.question = getattr(asked, "question", "")  # of an error answer
         return await run_in_threadpool(
             begin_requested, self.runs, self.configure, asked, request_id
         )

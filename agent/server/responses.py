@@ -123,7 +123,8 @@ async def handle_agent_error(request: Request, error: Exception) -> Response:
     """422 for wrong usage (400 for an empty question), 409 for a journal, else 500."""
     assert isinstance(error, AgentError)
     if isinstance(error, NotConfigured) and not request.url.path.startswith(OPENAI_PREFIX):
-        return answer_response(build_error_answer("", error))
+        question = getattr(request.state, "question", "")
+        return answer_response(build_error_answer(question, error))
     status = {UsageError: 422, JournalError: 409}.get(type(error), 500)
     status = 400 if error.message == EMPTY_QUESTION else status
     return _refuse(request, status, error.message, error.remedy)

@@ -142,6 +142,7 @@ def test_without_a_key_nothing_is_opened(tmp_path: Path) -> None:
             assert response.status_code == 500 and "x-run-id" not in response.headers
             told = response.json()
             assert told["detail"] == told["error"]["message"] == message
+            assert told["topic"] == told["question"] == TOPIC and TOPIC in told["report"]
         status = web.client.get("/api/status")
         assert status.status_code == 200
         told = status.json()

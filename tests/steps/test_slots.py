@@ -15,7 +15,7 @@ from agent.answer.event_format import format_event_line
 from agent.llm.chain import MAX_KEPT_REPLY
 from agent.llm.schemas import sent_schema
 from agent.run import Run, research
-from agent.settings import Settings, parse_settings
+from agent.settings import Settings
 from agent.state import Draft, Failed, Hit, Page, PageRead, Queried, Reflected, Research
 from agent.steps.reading import Reading
 from tests.support.services import HANGS, ModelRequest, Raw, Reply, Services, source_ids
@@ -440,37 +440,6 @@ def test_unusable_replies_still_end_in_an_answer(
     assert words in answer.warnings[0] and "No model replied to: " in answer.warnings[0]
     assert not any("No model" in warning for warning in answer.warnings[1:])
     assert "Who won the cup?" in world.search_queries
-
-
-@pytest.mark.parametrize("strategy", ["slots", "loop", "report"])
-def test_a_key_that_is_refused_later_leaves_the_answer_partial(
-    strategy: str, world: Services, settings: Settings
-) -> None:
-    honest, refused = world.think, Raw(401, '{"error": {"code": 401, "message": "key revoked"}}')
-    query = {"query": "Who won the cup?", "priority": 1}
-    plan = {"sections": [{"heading": "The cup", "questions": []}]}
-    plan |= {"question_type": "factual", "prioritized_sub_queries": [query]}
-    choice = {"action": "search_web", "queries": ["Who won the cup?"]}
-    first = {"report": plan, "loop": choice}.get(strategy)
-    world.default_hits = ["final"]
-    world.think = lambda a: refused if world.model_requests[1:] else first or honest(a)
-    _, answer = ended(settings.model_copy(update={"strategy": strategy}), "Who won the cup?")
-    assert answer.status == "partial" and answer.degraded and answer.citations
-    assert "key revoked" in answer.warnings[0] and "GEMINI_API_KEY" in answer.warnings[0]
-
-
-@pytest.mark.parametrize("order", [("gemini", "openai:m"), ("openai:m", "gemini")])
-def test_the_order_of_failing_providers_does_not_matter(
-    order: tuple[str, ...], world: Services, tmp_path: Path
-) -> None:
-    """One of them is only busy, so the refused key of the other one does not end the run."""
-    base = {"OPENAI_BASE_URL": f"{world.base}/openai/v1", "OPENAI_API_KEY": "wrong"}
-    settings = parse_settings(world.environment(tmp_path, CACHE_TTL="0", **base), llm=order)
-    world.think = lambda asked: Raw(503, '{"error": {"code": 503, "message": "overloaded"}}')
-    world.default_hits = ["final"]
-    _, answer = ended(settings, "Who won the cup?")
-    assert answer.status == "partial" and answer.degraded
-    assert "overloaded" in answer.warnings[0] and "OPENAI_API_KEY" in answer.warnings[0]
 
 
 def test_a_reply_that_cannot_be_parsed_is_kept(world: Services, settings: Settings) -> None:
