@@ -33,7 +33,7 @@ ReportForm = Literal[
 
 #: By what most marks of a report name their source: links or addresses in the text, numbers in
 #: brackets, numbers set high, bare digits behind a word, footnotes and other names of entries,
-#: authors and years, spans that a service tells, or a product's own marks that give no address.
+#: or a product's own marks that give no address; of earlier versions, authors and years, and spans.
 MarkForm = Literal["", "links", "brackets", "raised", "digits", "notes", "authors", "spans", "raw"]
 
 #: As a verdict on a claim; `unreadable`: a source that it cites could not be read.

@@ -24,9 +24,6 @@ ADDRESSES = (
     "https://www.three.example/costs.pdf",
 )
 TITLES = ("The Ampere - a ferry", "Ellen | Two", "Costs of ships: a study")
-AUTHORS = ("Berg, A., & Lie, B.", "Institute of Data.", "5mins.ai.")
-NAMED = ("Berg & Lie", "Institute of Data", "5mins.ai")
-YEARS = ("2015", "2019", "2024")
 #: Sentences with the sources of each; some end with what looks like a mark, and is none.
 PLANTED: tuple[tuple[str, tuple[int, ...]], ...] = (
     ("The MF Ampere entered service on the Sognefjord in 2015.", (1,)),
@@ -65,16 +62,6 @@ def report(mark: str, entry: str, heading: str = "", joint: str = "\n") -> str:
         for n, (title, url) in enumerate(zip(TITLES, ADDRESSES, strict=True), 1)
     )
     return f"# Ferries\n\n{first}\n\n## More\n\n{second}\n\n{heading}{joint.join(lines)}\n"
-
-
-def by_author() -> str:
-    text = report("^ [N]", "N")
-    for n, (named, year) in enumerate(zip(NAMED, YEARS, strict=True), 1):
-        text = text.replace(f"[{n}]", f"({named}, {year})")
-    head = text.rpartition("\n\n")[0].replace(") (", "; ")
-    rows = zip(AUTHORS, YEARS, TITLES, ADDRESSES, strict=True)
-    lines = "\n\n".join(f"{author} ({year}). *{title}*. {url}" for author, year, title, url in rows)
-    return f"{head}\n\nReferences\n\n{lines}\n"
 
 
 def by_section() -> str:
@@ -119,13 +106,8 @@ FORMS = {
     "an answer engine, copied": report("^[N]", "[N] U", "Citations:\n"),
     "footnotes": report("[^N]", "[^N]: T. U"),
     "set high": report("<sup>N</sup>", "N. T. U", "### Quellen\n\n"),
-    "superscripts": re.sub(
-        r"⁺(\d)", lambda mark: "⁰¹²³"[int(mark[1])], report("^⁺N", "N) T: U", "Источники\n")
-    ),
     "lenticular": report("^【N†source】", "N. U", "**来源**\n\n"),
-    "round": report("^ (N)", "(N) T — U", "Notes\n\n", "\n\n"),
     "by section": by_section(),
-    "APA": by_author(),
     "links": without_list("([N](U))"),
     "bare addresses": without_list("U"),
 }
@@ -192,8 +174,6 @@ WAYS = {
     "escaped": f"{FIRST} [1] {SECOND} [2]{LIST}".replace("[", "\\[").replace("]", "\\]"),
     "a list as a table": f"{FIRST} [1] {SECOND} [2]\n\n"
     f"| # | Source | URL |\n|-|-|-|\n| 1 | One | {A} |\n| 2 | Two | {B} |\n",
-    "a wrapped address": f"{FIRST} [1] {SECOND} [2]\n\n"
-    f"[1] One, a title that\nruns on. {A[:25]}\n{A[25:]}\n[2] Two. {B}\n",
     "marks for themselves": f"{FIRST}\n\n[1]\n\n{SECOND}\n\n[2]\n\n"
     f"Sources\n\n1. One\n{A}\n2. Two\n{B}\n",
     "no blanks": f"{FIRST}[1]{SECOND}[2]{LIST}",
@@ -201,7 +181,6 @@ WAYS = {
     "names of sites": f"<main><p>{FIRST} <a href='{A}'>Site</a> {SECOND} <a href='{B}'>Other+1</a>"
     f"</p><p>{SECOND} <a href='{B}'>Other</a></p></main>",
     "marks behind code": f"{FIRST}\n\n```\nx [2]\n``` [1]\n\n{SECOND} [2]{LIST}",
-    "contents": f"1. On ships of today\n\n# On ships of today\n\n{FIRST} [1] {SECOND} [2]{LIST}",
     "numbered prose": f"What to know:\n\n1. {SHORT} {A}\n2. {OTHER} {B}.\n",
 }
 
@@ -326,7 +305,7 @@ def test_offsets_point_at_the_text_and_no_words_are_lost(words: list[str], joint
 def test_no_sentence_is_lost_whatever_marks_stand_behind_it(
     told: list[str], data: st.DataObject
 ) -> None:
-    marks = [data.draw(st.sampled_from(["", " [1]", "[1][2]", " (1)", "²", "1"])) for _ in told]
+    marks = [data.draw(st.sampled_from(["", " [1]", "[1][2]", "<sup>2</sup>", "1"])) for _ in told]
     text = " ".join(one + mark for one, mark in zip(told, marks, strict=True))
     report = read_text(f"{text}\n\n[1] One. {A}\n[2] Two. {B}\n")
     shown = " ".join(one.text for one in report.sentences)
@@ -340,7 +319,8 @@ def read_text(text: str) -> CitedReport:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "piece", ["[1]", "[1]\n", "1.\n", "(A, 2015)", "\\cite{", "[1] https://a.example\nx\n"]
+    "piece",
+    ["[1]", "[1]\n", "1.\n", "(A, 2015)", "\\cite{", "[1] https://a.example\nx\n", " ", "| "],
 )
 def test_ten_megabytes_of_marks_are_read_or_refused(piece: str) -> None:
     """In quadratic time the test would not end."""

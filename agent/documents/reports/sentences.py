@@ -24,6 +24,7 @@ from agent.state.sanitizing import sanitize_line
 
 FEWEST_WORDS = 3  # of a sentence that cites nothing and is listed
 LONGEST_CONTEXT = 300  # characters
+LONGEST_RULE = 1000
 #: What gives the addresses, where marks have none.
 ADVICE: dict[MarkForm, str] = {
     "raw": "The marks are a product's own and lead nowhere outside it: export the report there as "
@@ -34,7 +35,18 @@ _CODE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)", re.M | re.S)
 _OPENS = re.compile(
     r"[ \t>]*(?:(?P<heading>#{1,6}\s+)|(?P<row>\|\s*)|(?P<item>(?:[-*+•●▪◦‣·–—]|\d{1,3}[.)])\s+))?"
 )
+_MARK = "\0"  # in place of what cites, while a block is cleaned
+_MARKS = rf"{_MARK}(?:[\s,;&]*{_MARK})*"
+_JOINTS = r"[\s,;.&|–-]*"
+_WITHIN = rf"{_JOINTS}{_MARK}(?:{_JOINTS}{_MARK})*{_JOINTS}"
+_PAIRS = "|".join(rf"\{one}{_WITHIN}\{two}" for one, two in ("()", "[]", "<>", "（）", "【】"))
+_ROW = re.compile(rf"(?<! ) *(?:{_PAIRS}|{_MARKS})")
+_CLOSES = ("", *".,;:!?)。，；：！？ ")
 _RULE = re.compile(r"[ >]*(?:=+|(?:[-*_]\s*){3,}|\|?[\s:|-]+\|[\s:|-]*)$")
+
+
+def _is_rule(line: str) -> bool:
+    return len(line) < LONGEST_RULE and bool(_RULE.match(line))
 
 
 class ReportBlock(NamedTuple):
@@ -63,6 +75,7 @@ def cite_sentences(parsed: BodyText, name: str = "") -> CitedReport:
     text = parsed.text[:MAX_REPORT_CHARS]
     fields, start = read_front_matter(text)
     shown = _blank(text[:start]) + _CODE.sub(lambda code: _blank(code[0]), text[start:])
+    shown = shown.replace(_MARK, " ")
     lines, spans = shown.split("\n"), []
     at = 0
     for n, line in enumerate(lines):
@@ -78,7 +91,7 @@ def cite_sentences(parsed: BodyText, name: str = "") -> CitedReport:
     told: list[CitedSentence] = []
     unaddressed = 0
     for block in prose:
-        cuts = marks.find_cuts(block.start, block.end, block.line)
+        cuts = list(marks.find_cuts(block.start, block.end, block.line))
         forms.update(cut.form for cut in cuts for _ in cut.cited)
         unaddressed += sum(not one.url for cut in cuts for one in cut.cited)
         own = list(_read_block(shown, block, cuts))
@@ -144,7 +157,7 @@ def _split_blocks(text: str, lines: Sequence[str], taken: set[int]) -> Iterator[
     for n, line in enumerate(lines):
         opens, start, end = _OPENS.match(line), at, at + len(line.rstrip(" \\"))
         at += len(line) + 1
-        if n in taken or not line.strip() or _RULE.match(line):
+        if n in taken or not line.strip() or _is_rule(line):
             is_title = line.strip() and n not in taken and "*" not in line
             is_claim = last and last.kind == "row" and text[last.start : last.end].count(". ")
             if last and is_title and last.kind != "item" and not is_claim:
@@ -165,37 +178,27 @@ def _split_blocks(text: str, lines: Sequence[str], taken: set[int]) -> Iterator[
 
 
 def _add_context(text: str, blocks: Sequence[ReportBlock]) -> Iterator[ReportBlock]:
-    """The blocks with what opens them: the names of a table's columns, the line above a list.
-
-    A block that only says a heading again is of a table of contents.
-    """
-    headings = {_letters(text, one) for one in blocks if one.kind == "heading"} - {""}
+    """The blocks with what opens them: the names of a table's columns, the line above a list."""
     above = columns = ""
     for block in blocks:
         words = " ".join(_plain(text[block.start : block.end].strip("| ")).split())
+        context = {"row": columns, "item": above}.get(block.kind, "")
         if block.kind == "heading":
             above, columns = "", words
-        elif _letters(text, block) not in headings:
-            context = {"row": columns, "item": above}.get(block.kind, "")
-            yield block._replace(context=context[:LONGEST_CONTEXT])
-        if block.kind == "paragraph":
+        elif block.kind == "paragraph":
             above = words[-LONGEST_CONTEXT:] if words.endswith((":", "：")) else ""
-
-
-def _letters(text: str, block: ReportBlock) -> str:
-    return "".join(filter(str.isalpha, text[block.start : block.end][:LONGEST_CONTEXT])).casefold()
+        yield block._replace(context=context[:LONGEST_CONTEXT])
 
 
 def _read_block(text: str, block: ReportBlock, cuts: Sequence[Cut]) -> Iterator[CitedSentence]:
     """The sentences of a block. A mark behind a stop belongs to the sentence before it."""
-    kept, clean = _clean(text, block, cuts)
+    kept, clean, places = _clean(text, block, cuts)
     spans = [(0, len(clean))] if block.kind == "row" else list(split_sentences(clean))
     spans = [span for span in spans if any(map(str.isalnum, clean[slice(*span)]))]
     starts = [start for start, _ in spans]
     cited: list[list[Address]] = [[] for _ in spans]
-    for cut in cuts if spans else ():
-        at = bisect_right(kept, cut.start - 1) - 1  # the last character that is kept before it
-        cited[max(bisect_right(starts, at) - 1, 0)] += cut.cited
+    for place, addresses in places if spans else ():
+        cited[max(bisect_right(starts, place - 1) - 1, 0)] += addresses
     is_scoped = len(spans) > 1 and cited[-1] and not any(cited[:-1])
     for n, (start, end) in enumerate(spans):
         words = " ".join(unescape(clean[start:end]).split()).strip("| ")
@@ -205,24 +208,31 @@ def _read_block(text: str, block: ReportBlock, cuts: Sequence[Cut]) -> Iterator[
         yield CitedSentence(words, kept[start], kept[end - 1] + 1, marks, block.context, scope)
 
 
-def _clean(text: str, block: ReportBlock, cuts: Sequence[Cut]) -> tuple[list[int], str]:
-    """The offsets that are left, and their characters, on one line.
+def _clean(
+    text: str, block: ReportBlock, cuts: Sequence[Cut]
+) -> tuple[list[int], str, list[tuple[int, tuple[Address, ...]]]]:
+    """The offsets that are left and their characters, on one line; where which sources are cited.
 
-    No blank is left before what closes behind a mark; one is where a mark parted two sentences.
+    A row of marks leaves a blank where it parted two words, and takes its brackets with it.
     """
-    kept: list[int] = []
-    blanks: set[int] = set()
-    at, is_mark = block.start, False
+    offsets: list[int] = []
+    at = block.start
     for cut in (*cuts, Cut(block.end, block.end)):
-        between = text[at : cut.start]
-        if between.strip(" ,;&") or not is_mark or not cut.cited:  # not what parts marks
-            kept += range(at, cut.start)
-        at, is_mark = max(at, cut.end), bool(cut.cited)
-        closes = at >= block.end or text[at] in ".,;:!?)。，；：！？ \n"
-        while is_mark and closes and kept and text[kept[-1]] in " \n":
-            kept.pop()
-        ends = is_mark and kept and text[kept[-1]] in ".!?" and cut.end > cut.start
-        if ends and text[at : at + 1].isalpha():
-            kept.append(cut.start)
-            blanks.add(cut.start)
-    return kept, "".join(" " if n in blanks or text[n] in "\n>" else text[n] for n in kept)
+        offsets += range(at, cut.start)
+        offsets += [cut.start] if cut.cited else ()
+        at = cut.end
+    marked = {cut.start: cut.cited for cut in cuts if cut.cited}
+    shown = "".join(_MARK if n in marked else " " if text[n] in "\n>" else text[n] for n in offsets)
+    kept: list[int] = []
+    clean, at = "", 0
+    places: list[tuple[int, tuple[Address, ...]]] = []
+    for row in _ROW.finditer(shown):
+        kept += offsets[at : row.start()]
+        clean += shown[at : row.start()]
+        inner = range(*row.span())
+        places += ((len(clean), marked[offsets[n]]) for n in inner if shown[n] == _MARK)
+        at = row.end()
+        if clean and shown[at : at + 1] not in _CLOSES:
+            kept.append(offsets[at - 1])
+            clean += " "
+    return kept + offsets[at:], clean + shown[at:], places

@@ -14,32 +14,22 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from agent.evidence.words import strip_accents
 from agent.state.urls import canonical_url, find_urls
 
-HIGH = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 DOI = r"(?:\bdoi:?\s*|(?<![\w/.]))10\.\d{4,9}/[^\s\"'<>«»“”()\[\]{},;]+"
 LOCAL = r"\bcorpus:[^\s\\<>\"()\[\]|]+"  # a document of the user's, as answers name it
 _ADDRESS = re.compile(rf"https?://[^\s<>]+|{DOI}|{LOCAL}", re.I)
 _KEYS = re.compile(
-    r"[\s>]*(?:[-*+•]\s+)?\|?\s*(?P<keys>"
-    r"(?:\\?[\[【［](?:\\\[)?(?:\w+: ?)?\^?[\w.-]{1,30}\^?\\?[\]】］]{1,2}:?\s*)+"
-    r"|\(\d{1,3}\)|\^?\d{1,3}[.)、．]?(?=\s)|[⁰¹²³⁴-⁹]{1,3}(?=\s))\s*"
+    r"[\s>]{0,40}(?:[-*+•]\s{1,9})?\|?\s{0,9}(?P<keys>"
+    r"(?:\\?[\[【［](?:\w+: ?)?\^?[\w.-]{1,30}\^?\\?[\]】］]:?\s*)+"
+    r"|\^?\d{1,3}[.)、．]?(?=\s))\s*"
 )
-_KEY = re.compile(r"\[\W*(?:[a-z]+: ?)?\^?([\w.-]+)|([\d⁰¹²³⁴-⁹]+)")
+_KEY = re.compile(r"\[\W*(?:[a-z]+: ?)?\^?([\w.-]+)|(\d+)")
 _BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+")
-_WRAPPED = re.compile(r"\s*[\w~+()@,-]*[/%.=&?#_-][\w/%.=&?#~+()@,-]*\s*")
 _BRACKETS = " <[(*-|\\"
 _APART = tuple("|:-–—,，、：")
-_YEAR = re.compile(r"(?<!\d)(1[5-9]\d{2}|20\d{2})(?!\d)|\bn\.d\.")
-_NAME = re.compile(r"(?:[^\W\d_a-z]|\d|[a-z]+\.[a-z])[\w.'’-]*\w")
-_AUTHORED = re.compile(
-    r"\W{0,3}[^\W_][^()\n]{0,200}(?:[.,]|(?<=,)[^()\n]{1,40}?) \((?:1[5-9]\d\d|20\d\d|n\.d\.)"
-    r"[^()\n]{0,30}\)\."
-)
 MOST_RANGED = 30  # sources that `[1-9]` may name
 TITLE = 250  # characters before it
-AUTHORS = 300  # characters of an entry in which its authors stand
 
 
 class Address(NamedTuple):
@@ -71,7 +61,7 @@ def find_address(text: str) -> str:
 def read_labels(names: str) -> list[str]:
     """The labels that a mark names; of a range all between its ends."""
     labels: list[str] = []
-    for part in re.split(r"[,;，、˒’⁻]", re.sub(r"^[^\W\d_]+[:\s]\s*(?=\^?\d)", "", names)):
+    for part in re.split(r"[,;，、]", re.sub(r"^[^\W\d_]+[:\s]\s*(?=\^?\d)", "", names)):
         first, _, last = (x.strip(" ^@") for x in part.replace("–", "-").partition("-"))
         is_range = (first + last).isdecimal() and 0 < int(last or 0) - int(first) < MOST_RANGED
         one = part.strip(" ^@").split(":")[0].strip()
@@ -85,8 +75,9 @@ class Entry:
     def __init__(self, n: int, line: str) -> None:
         found = _KEYS.match(line)
         self.opens = found["keys"] if found else ""
-        told = (one[1] or one[2] for one in _KEY.finditer(self.opens.replace("【", "[")))
-        self.keys = [key.translate(HIGH).casefold() for key in told]
+        self.keys = [
+            (one[1] or one[2]).casefold() for one in _KEY.finditer(self.opens.replace("【", "["))
+        ]
         self.text = line[found.end() if found else 0 :]
         self.url = find_address(self.text)
         self.lines = [n]
@@ -98,34 +89,28 @@ class Entry:
         return self.opens.lstrip("\\")[:1] in ("[", "【", "［")
 
     @property
-    def _before(self) -> str:
-        """What stands before the address."""
-        found = _ADDRESS.search(self.text)
-        before = self.text[: found.start()].rstrip(" \n*<") if found else ""
-        return re.sub(r"(?:(?<=\])\(|\[)$", "", before).rstrip(" *")
-
-    @property
     def is_title(self) -> bool:
-        """Whether it is a title with its address behind it, set apart, and no sentence."""
-        before, found = self._before, _ADDRESS.search(self.text)
-        is_link = before.startswith("[") and before.endswith("]")
-        is_set_apart = is_link or not before or before.endswith(_APART) or self.is_below
-        is_end = found is not None and not self.text[found.end() :].strip(" )]>*.|\\\n")
-        return is_end and is_set_apart and len(before) < TITLE
+        """Whether it is a title with its address behind it, set apart."""
+        return self._ends_with_address(_APART)
 
     @property
-    def is_sentence(self) -> bool:
-        """Whether a full stop stands before its address."""
-        return self._before.endswith((".", "。"))
+    def is_entry(self) -> bool:
+        """Whether it is a title or a sentence with its address behind it."""
+        return self._ends_with_address((*_APART, ".", "。"))
+
+    def _ends_with_address(self, joints: tuple[str, ...]) -> bool:
+        found = _ADDRESS.search(self.text)
+        if not found or self.text[found.end() :].strip(" )]>*.|\\\n"):
+            return False
+        before = self.text[: found.start()].rstrip(" \n*<").removesuffix("[").rstrip(" *")
+        before = before[:-1] if before.endswith("](") else before
+        is_link = before.startswith("[") and before.endswith("]")
+        is_apart = is_link or not before or before.endswith(joints) or self.is_below
+        return is_apart and len(before) < TITLE
 
     def take(self, n: int, line: str, *, is_broken: bool) -> bool:
         """Take a line that belongs to the entry; whether it does. `is_broken`: by a hard break."""
         url, is_next = find_address(line), n == self.lines[-1] + 1
-        if is_next and self.text.endswith(self.url[-9:] or "\n") and _WRAPPED.fullmatch(line):
-            self.text += line.strip()
-            self.url = find_address(self.text)
-            self.lines.append(n)
-            return True
         is_address = bool(url) and bool(_ADDRESS.match(line.strip(_BRACKETS)))
         is_rest = is_next and len(self.text) + len(line) < TITLE and not self.url
         is_quote = line.startswith("  ") and line.strip().startswith(">") and bool(self.url)
@@ -141,19 +126,17 @@ class Entry:
 
 
 class References:
-    """The sources that a report lists: what `[3]` is where it stands, and `Smith, 2020`."""
+    """The sources that a report lists: what `[3]` is where it stands."""
 
     def __init__(self, lines: Sequence[str], used: Collection[str]) -> None:
         self.taken: set[int] = set()
         self._labels: dict[str, list[tuple[int, Address]]] = {}
-        self._authors: list[tuple[set[str], set[str], Address]] = []
         for run in _find_runs(lines):
-            if _is_list(run, used):
-                for entry in run:
-                    self._add(entry)
+            for entry in run if _is_list(run, used) else ():
+                self._add(entry)
 
     def __bool__(self) -> bool:
-        return bool(self._labels or self._authors)
+        return bool(self._labels)
 
     def _add(self, entry: Entry) -> None:
         words = " ".join(x for x in re.sub(r"[*\\]", "", entry.text).split() if "://" not in x)
@@ -163,12 +146,6 @@ class References:
         self.taken.update(entry.lines)
         for key in entry.keys:
             self._labels.setdefault(key, []).append((entry.lines[0], address))
-        head = entry.text[:AUTHORS]
-        ends = next((one.end() for one in _YEAR.finditer(head)), 0)
-        if ends:
-            self._authors.append(
-                (_names(head[:ends]), {x[0] for x in _YEAR.finditer(head)}, address)
-            )
 
     def find(self, label: str, line: int) -> Address | None:
         """The source with this label in the next list behind a line, or else the last before."""
@@ -180,17 +157,6 @@ class References:
         """The sources of labels; none where one of them has none."""
         found = [self.find(label, line) for label in labels]
         return [one for one in found if one] if all(found) else []
-
-    def find_by_author(self, author: str, year: str) -> Address | None:
-        """The source of these authors, all of whom stand before the year in its entry."""
-        names = _names(author)
-        alike = (x for head, years, x in self._authors if year in years and names <= head)
-        return next(alike, None) if names else None
-
-
-def _names(text: str) -> set[str]:
-    found = (strip_accents(one[0].removesuffix("'s")) for one in _NAME.finditer(text))
-    return {name for name in found if not name.isdecimal()}
 
 
 def _find_runs(lines: Sequence[str]) -> Iterator[list[Entry]]:
@@ -221,10 +187,7 @@ def _is_list(run: Sequence[Entry], used: Collection[str]) -> bool:
     keys = {key for one in run for key in one.keys}
     if run and run[0].is_bracketed:
         return any(one.url for one in run) or all(one.text.strip() for one in run)
-    titles = sum(one.is_title or one.is_sentence for one in run)
-    if keys & set(used) and titles * 2 >= len(run):
+    if keys & set(used) and sum(one.is_entry for one in run) * 2 >= len(run):
         return len(keys & set(used)) * 3 >= len(keys)
-    if not keys and run and all(_AUTHORED.match(one.text) for one in run):
-        return True
     is_run = len(run) > 1 or any(one.is_below for one in run)
     return is_run and all(one.is_title for one in run)
