@@ -136,18 +136,20 @@ def _make_side(answer: Answer, value: str, numbers: Sequence[int]) -> doc.Group:
 def show_on_terminal(answer: Answer) -> doc.View:
     """The answer as a terminal shows it: what sources disagree about first."""
     report = answer.report
-    state, open_ = state_of(answer), messages.describe_open(answer)
+    line = f"{state_of(answer).name}. {messages.describe_open(answer)}".strip()
+    is_whole = state_of(answer).name == "Answered"
     has_values = any(slot.value is not None for slot in answer.slots.values())
     lists = {"Sources": answer.citations, messages.CLOSEST: answer.closest}
     sources = {name: _list_sources(some, is_short=True) for name, some in lists.items()}
     blocks: list[doc.Block] = [
         *_list_disagreements(answer),
-        *_lines(f"{state.name}. {open_}".strip(), "quiet" if state.name == "Answered" else "warn"),
+        *(() if is_whole else _lines(line, "warn")),
         *(_list_claims(_leave_sides(answer)) or _lines("" if answer.claims else answer.answer)),
         *(_list_slots(answer) if has_values else ()),
         *(_list_short_report(report) if report else ()),
         *(doc.Group((doc.Heading(name), *some)) for name, some in sources.items() if some),
         *list_warnings(messages.list_notes(answer), "quiet"),
+        *(_lines(line, "quiet") if is_whole else ()),
         *_lines(messages.summarize_run(answer), "quiet"),
     ]
     return doc.View(report.title if report else answer.topic, blocks)

@@ -229,6 +229,14 @@ class Run:
 
         return build_slot_answers(self.research)
 
+    def seen(self) -> Research:
+        """The research so far, with what is searched and read ahead. Any thread may call this."""
+        from agent.run.passages import look_ahead
+
+        under_way = (name.partition(" ") for name, _ in self._journal.waited_for())
+        begun = [query for kind, _, query in under_way if kind == "search"]
+        return look_ahead(self.research, begun, tuple(self._journal.calls))
+
     def waited_for(self) -> str:
         """The call that is under way for longest, in words with its time. Any thread may call."""
         from agent.run.progress import describe_wait

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from agent.answer.addresses import CorpusAddresses
 from agent.evidence import is_heading, is_row, rank_texts, split_sentences
-from agent.state import Frozen, Reflected, Research
+from agent.outside.recording import is_of_parent
+from agent.search.parent_pages import pages_of
+from agent.state import (
+    Event,
+    Frozen,
+    PageRead,
+    Queried,
+    Reflected,
+    Research,
+    Searched,
+    SearchResults,
+)
+from agent.state.json_data import Json
 
 MAX_PASSAGES = 6
 MAX_CHARACTERS = 300  # of a passage
@@ -36,6 +48,29 @@ def find_passages(research: Research, addresses: CorpusAddresses) -> Iterator[Pa
             seen.add(text)
             page = source.page
             yield Passage(text=text, url=addresses.shorten_url(page.url), title=page.title)
+
+
+def look_ahead(research: Research, begun: Sequence[str], calls: Sequence[Json]) -> Research:
+    """The research with what is searched and read while its plan is made, until that is there.
+
+    `begun`: the queries under way. `calls`: lines of the journal.
+    """
+    if any(isinstance(event, Queried | Searched) for event in research.events):
+        return research
+    seen = Research(research.topic)
+    seen.events = list(research.events)
+    found = [
+        SearchResults.model_validate(line["response"])
+        for line in calls
+        if line["call"] == "search" and "response" in line and not is_of_parent(line)
+    ]
+    queries = tuple(dict.fromkeys((*(one.query for one in found), *begun)))
+    ahead: list[Event] = [Queried(round=1, queries=queries)] if queries else []
+    ahead += [Searched(round=1, found=one) for one in found]
+    ahead += [PageRead(page=page, hit=hit) for page, hit in pages_of(calls)]
+    for event in ahead:
+        seen.grow(event)
+    return seen
 
 
 @lru_cache(maxsize=128)  # whatever follows the run asks every second

@@ -162,7 +162,7 @@ def test_a_terminal_gets_text_and_a_pipe_json(tmp_path: Path) -> None:
     text = STYLE.sub("", said.out)
     assert said.status == 0 and "\x1b[1m" in said.out
     state = "Answered. Quoted: the page says this, and nobody judged it."
-    assert text.startswith(f"{TOPIC}\n\n{state}\n\nArgentina won the 2022 FIFA")
+    assert text.startswith(f"{TOPIC}\n\nArgentina won the 2022 FIFA") and f"\n{state}\n" in text
     assert "Fact " not in text, "nobody named a fact"
     assert re.search(r"^Sources\n\[1\] \S.*\n    corpus:.*\n    “Argentina won", text, re.M)
     assert re.search(r"^\d+ searches · \d+ pages · .* · extractive · run", text, re.M)

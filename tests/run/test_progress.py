@@ -40,13 +40,20 @@ def test_what_is_waited_for_is_said_with_its_time(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("task", "waits"),
+    [
+        ("generate_queries", "The model is planning what to search, "),
+        ("reflect", "The model is reading 1 page, "),
+    ],
+)
 def test_while_a_model_thinks_titles_and_sentences_are_there(
-    world: Services, tmp_path: Path
+    task: str, waits: str, world: Services, tmp_path: Path
 ) -> None:
     think, released = world.think, threading.Event()
 
     def slow(request: ModelRequest) -> Reply:
-        if request.task == "reflect":
+        if request.task == task:
             released.wait(60)
         return think(request)
 
@@ -56,7 +63,7 @@ def test_while_a_model_thinks_titles_and_sentences_are_there(
     thread = threading.Thread(target=lambda: answers.append(run.answer()))
     thread.start()
     try:
-        wait_until(lambda: run.waited_for().startswith("The model is reading 1 page, "), 30)
+        wait_until(lambda: run.waited_for().startswith(waits), 30)
         lines = list(describe_findings(run))
         assert "  Found, not checked:" in lines and any("Argentina" in line for line in lines)
     finally:

@@ -204,6 +204,8 @@ def test_what_the_pages_of_an_earlier_turn_do_not_answer_is_searched(
 
     def content(asked: ModelRequest) -> Reply:
         reply = think(asked)
+        if asked.task == "understand" and isinstance(reply, dict):
+            return {**reply, "slots": []}
         is_lacking = asked.task == "reflect" and "Uppsala" not in asked.prompt
         lack = {"answerable": False, "need_more": False, "new_queries": []}
         return {**reply, **lack} if is_lacking and isinstance(reply, dict) else reply

@@ -82,8 +82,7 @@ function foundSection({ found }) {
       link(url, siteOf(url) || title, { class: "quiet" }),
     ),
   );
-  const note = "words from the pages; the answer is not written yet";
-  return section("found", "Found so far", note, items.length && element("ul", {}, items));
+  return section("found", "Found, not checked", "", items.length && element("ul", {}, items));
 }
 
 // --- searches and pages --------------------------------------------------------------------------
