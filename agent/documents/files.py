@@ -29,7 +29,7 @@ _MARKER = r"(?:[*+•‣–-]|\d+[.)]|[A-Za-z][.)](?=\s))"  # of a list item
 _NEW_BLOCK = re.compile(rf"[ \t]*(?:{_MARKER}|[#>|]|```|~~~|$)")
 _BEFORE_TEXT = re.compile(rf"\s*(?:{_MARKER}\s+(?=\S))?")
 _BEFORE_CODE = 4  # columns from which on a line may be code
-_NO_PROSE = re.compile(r"[{}=<|\\]|\S {3}")
+_NO_PROSE = re.compile(r"[{}<|\\]| = |\S {4}")  # justified lines have three blanks
 _SENTENCE_END = re.compile(r"[.!?:。！？][\"')\]”’»]*\s*$")
 
 
@@ -83,7 +83,7 @@ def _split_paragraphs(text: str) -> Iterator[list[str]]:
     """The lines of each paragraph; a line that is not wrapped is a paragraph of its own."""
     paragraph: list[str] = []
     in_code = False
-    previous = ""  # the line before, if the next one may continue it
+    previous = ""  # the line before with its indent, if the next one may continue it
     lines = text.split("\n")
     for line, goes_on in zip(lines, _find_going_on(lines), strict=True):
         is_fence = line.lstrip().startswith(("```", "~~~"))
@@ -97,7 +97,7 @@ def _split_paragraphs(text: str) -> Iterator[list[str]]:
             paragraph = [line.rstrip()]
         in_code ^= is_fence
         is_heading_or_row = line.lstrip().startswith(("#", "|"))
-        previous = "" if is_fence or in_code or is_heading_or_row else line.strip()
+        previous = "" if is_fence or in_code or is_heading_or_row else line.expandtabs().rstrip()
     yield paragraph
 
 

@@ -21,6 +21,7 @@ from agent.documents.body_reader import BodyReader
 from agent.documents.files import unwrap_paragraphs
 from agent.documents.reading import read_body
 from agent.errors import ReadFailed, UsageError
+from agent.evidence import split_sentences
 from agent.run.sources import open_sources
 from agent.search.corpus import MAX_HITS, Corpus
 from agent.search.documents import FileReader
@@ -503,6 +504,31 @@ def test_unwraps_paragraphs_and_keeps_lists_and_code() -> None:
     assert unwrap_paragraphs(text).split("\n")[0] == f"{long} and goes on here."
     assert unwrap_paragraphs(text).split("\n")[1:3] == ["- item", "- item"]
     assert f"{long}\ncode" in unwrap_paragraphs(text)
+
+
+def test_sentences_of_a_manual_are_whole_and_its_code_stays_as_it_is() -> None:
+    manual = """OPTIONS
+       -i, --ignore-case
+              Ignore case distinctions in  patterns and input data, so
+              that characters that  differ only in case match each
+              other.
+
+       --color=WHEN
+              Surround the matched strings with   escape sequences. If
+              WHEN is omitted, --color=auto  is assumed for the output.
+
+       for name in *.txt; do
+           grep -c pattern "$name"
+       done
+"""
+    text = unwrap_paragraphs(manual)
+    said = [" ".join(text[start:end].split()) for start, end in split_sentences(text)]
+    assert (
+        "Ignore case distinctions in patterns and input data, so that characters that differ only "
+        "in case match each other."
+    ) in said
+    assert "If WHEN is omitted, --color=auto is assumed for the output." in said
+    assert said[-3:] == ["for name in *.txt; do", 'grep -c pattern "$name"', "done"]
 
 
 def test_unwraps_paragraphs_that_stand_further_in() -> None:
