@@ -320,7 +320,8 @@ def _tell_verdict(claim: Claim) -> Sequence[str | doc.Text]:
 
 def _list_themes(report: ReportAnswer) -> Iterator[doc.Block]:
     for n, theme in enumerate(report.sections, 1):
-        yield doc.Heading(theme.heading, f"theme-{n}")
+        if len(report.sections) > 1 or theme.heading != report.title:
+            yield doc.Heading(theme.heading, f"theme-{n}")
         yield from _list_claims(theme.sentences)
         yield from _list_open(theme)
 

@@ -44,8 +44,8 @@ MARKS: dict[MarkForm, str] = {
     "digits": "numbers behind words",
     "notes": "notes",
     "authors": "authors and years",
-    "spans": "spans that the service tells",
-    "raw": "marks of the product's own",
+    "spans": "spans given by the service",
+    "raw": "the product's own marks",
 }
 STATUSES: dict[SourceStatus, str] = {
     "retracted": "retracted",
@@ -148,7 +148,7 @@ def _describe_report(report: ReportInfo, result: CheckResult) -> Iterator[str]:
     has_most = 2 * report.unaddressed <= report.marks
     if not has_most:
         told = f"{report.marks - report.unaddressed} of {report.marks}"
-        yield f"Under half of the marks find an address: {told}. {report.advice}".rstrip()
+        yield f"Only {told} source marks have an address. {report.advice}".rstrip()
     counts = [_number(report.sentences, "sentence"), f"{report.cited_sentences} with a source"]
     counts.append(_number(result.shares.sources, "source"))
     if report.unaddressed:

@@ -94,7 +94,7 @@ def _complete_word(_: click.Context, __: click.Parameter, begun: str) -> list[st
 @click.option(
     "--on-unsupported",
     type=click.Choice(["drop", "flag"]),
-    help="What becomes of a sentence that nothing supports.  [default: drop]",
+    help="Drop an unsupported sentence, or flag it.  [default: drop]",
 )
 @click.option(
     "--credibility",
@@ -102,9 +102,9 @@ def _complete_word(_: click.Context, __: click.Parameter, begun: str) -> list[st
     help="By what report blocks pages: their host, or the first formula.  [default: host]",
 )
 @shell.cap_options("the whole run")
-@click.option("--follow", metavar="RUN", help="Ask on about a run: what it read comes first.")
+@click.option("--follow", metavar="RUN", help="Follow up on a run: what it read is used first.")
 @click.option("--for", "reader", metavar="TEXT", help="For whom to write: children, engineers ...")
-@click.option("--citations", "max_citations", type=int, help="Most citations of a sentence.")
+@click.option("--citations", "max_citations", type=int, help="Most citations per sentence.")
 @click.option(
     "--plan",
     is_flag=False,
@@ -113,7 +113,7 @@ def _complete_word(_: click.Context, __: click.Parameter, begun: str) -> list[st
     help="Print the plan of a report and stop; with a plan's FILE, run that.",
 )
 @shell.options("estimate resume retry-failed")
-@click.option("--replay", metavar="RUN", help="Repeat a run or its journal, going nowhere.")
+@click.option("--replay", metavar="RUN", help="Repeat a run from its journal, offline.")
 @click.option("--since", type=click.DateTime(["%Y-%m-%d"]), help="Only pages from this day on.")
 @click.option(
     "--allow-domain", callback=shell.split_commas, help="Only pages of these sites, with commas."

@@ -48,7 +48,7 @@ batch, or it could not run; 2 wrong usage; 130 interrupted.
 @click.argument("topics", type=shell.PATH)
 @click.option("--out", metavar="FILE", help="Write the answers here.  [default: stdout]")
 @shell.batch_options("batch", "topic")
-@click.option("--retry-failed", is_flag=True, help="Do again what failed, and its failed calls.")
+@click.option("--retry-failed", is_flag=True, help="Ask again what failed.")
 @click.option("--in-order", is_flag=True, help="At the end, put FILE into the order of TOPICS.")
 @shell.options("strategy depth slots llm search mcp corpus offline no-cache trust-env lang")
 def command(**options: Any) -> int:

@@ -42,8 +42,8 @@ def _refuse(error: AgentError) -> int:
 
 @shell.command(EPILOG, _refuse)
 @click.argument("report", required=False)
-@click.option("--name", help="What the report is called, where it comes from stdin.")
-@click.option("--form", type=click.Choice(FORMS), help="What the report is.  [default: found out]")
+@click.option("--name", help="Name of a report from standard input.")
+@click.option("--form", type=click.Choice(FORMS), help="Format of the report.  [default: detected]")
 @click.option(
     "--search",
     "search_uncited",
@@ -61,11 +61,11 @@ def _refuse(error: AgentError) -> int:
 @shell.options("llm corpus offline browser archive verify")
 @shell.cap_options("the whole check")
 @shell.options("estimate resume retry-failed no-cache trust-env lang out verbose schema")
-@click.option("--replay", type=shell.PATH, help="Repeat a journal, going nowhere.")
+@click.option("--replay", type=shell.PATH, help="Repeat a run from its journal, offline.")
 @click.option(
     "--format",
     type=click.Choice(FORMATS),
-    help="How the result looks.  [default: text on a terminal, else json]",
+    help="Format of the result.  [default: text on a terminal, else json]",
 )
 def command(**options: Any) -> int:
     """Check a REPORT against the pages that it cites; - reads standard input.

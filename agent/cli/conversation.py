@@ -21,7 +21,7 @@ from agent.settings import load_options
 from agent.state.sanitizing import sanitize_for_display
 
 HELP = ":new begins anew, :sources shows the quotes of the last answer, exit ends."
-STOPPING = "Stopping with the best answer so far; once more to leave it."
+STOPPING = "Stopping with the best answer so far; once more to cancel it."
 
 
 class Conversation:
@@ -41,7 +41,7 @@ class Conversation:
             self._show_sources()
         elif line == ":new":
             self._parent = self._last = None
-            click.echo("The next question follows none.", err=True)
+            click.echo("The next question is a new topic.", err=True)
         elif line.startswith(":"):
             click.echo(HELP, err=True)
         else:
@@ -70,7 +70,9 @@ class Conversation:
                     deque(with_progress_line(run) if sys.stderr.isatty() else run, maxlen=0)
                 return run.answer()
         except KeyboardInterrupt:
-            return build_error_answer(question, Stopped("The question was left.", "Ask again."))
+            return build_error_answer(
+                question, Stopped("The question was cancelled.", "Ask again.")
+            )
         except AgentError as error:
             return build_error_answer(question, error)
 

@@ -81,7 +81,7 @@ def _format_short(checks: Sequence[Check], missing: Sequence[str]) -> str:
 def _verdict(missing: Sequence[str]) -> str:
     if not missing:
         return "Ready."
-    return f"Not ready: no {', no '.join(missing)}. With --offline it works all the same."
+    return f"Not ready: no {', no '.join(missing)}. It works with --offline."
 
 
 def _first_to_do(checks: Sequence[Check], missing: Sequence[str]) -> list[Check]:

@@ -35,7 +35,7 @@ Exit status: 0 it was evaluated; 1 it could not be, or a cap was reached;
 @click.argument("questions", type=shell.PATH, metavar="SET")
 @click.option("--predictions", type=shell.PATH, help="Write [{prompt, answer}].")
 @click.option("--results", type=shell.PATH, help="A file of answers to keep, or to go on with.")
-@click.option("--limit", type=click.IntRange(1), help="Only so many questions, the first ones.")
+@click.option("--limit", type=click.IntRange(1), help="Use only the first N questions.")
 @shell.batch_options("evaluation", "question")
 @shell.options("strategy depth llm search corpus offline no-cache trust-env lang")
 def command(**options: Any) -> int:

@@ -54,7 +54,7 @@ STOPPING = "\nStopping; the same command goes on."
 @click.option("--rows", type=click.IntRange(1, 1000), help="How many rows there are.")
 @click.option("--out", type=shell.PATH, metavar="FILE", help="Write the table to this file.")
 @shell.batch_options("table", "row")
-@click.option("--retry-failed", is_flag=True, help="Do again what failed, and its failed calls.")
+@click.option("--retry-failed", is_flag=True, help="Ask again what failed.")
 @click.option("--strict", is_flag=True, help="Exit status 4 where a cell is empty.")
 @shell.options("depth llm search corpus offline no-cache trust-env lang")
 def command(names: str, columns: tuple[str, ...], **options: Any) -> int:

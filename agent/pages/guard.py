@@ -141,7 +141,7 @@ class AddressGuard:
         if has_credentials:
             raise _build_refusal(host, "an address with a user name or a password is not read")
         if (port or default_port) not in self._ports:
-            raise _build_refusal(host, f"port {port} is not one of the web's", REMEDY)
+            raise _build_refusal(host, f"port {port} is not 80 or 443", REMEDY)
         if is_local_name(host):
             raise _build_refusal(host, "it names this machine", REMEDY)
         address = parse_literal(host)

@@ -229,7 +229,7 @@ class Run:
 
         return build_slot_answers(self.research)
 
-    def seen(self) -> Research:
+    def look_ahead(self) -> Research:
         """The research so far, with what is searched and read ahead. Any thread may call this."""
         from agent.run.passages import look_ahead
 

@@ -51,7 +51,7 @@ def _require_prices(settings: Settings, models: Sequence[Model]) -> None:
         if settings.max_usd is not None and order[0].cost_usd(SAMPLE_REPLY) is None:
             raise UsageError(
                 f"--max-usd: the price of {order[0].name} is not known.",
-                "Tell it in a file named by RESEARCH_AGENT_PRICES_FILE, or use --max-tokens.",
+                "Set it in a file named by RESEARCH_AGENT_PRICES_FILE, or use --max-tokens.",
             )
 
 

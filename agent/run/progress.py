@@ -100,7 +100,7 @@ def _short(line: str, options: ConsoleOptions) -> Text:
 
 def describe_findings(run: Run) -> Iterator[str]:
     """Titles that were found, then sentences of pages that were read, until there is an answer."""
-    research = run.seen()
+    research = run.look_ahead()
     if research.answer:
         return
     passages = [*find_passages(research, CorpusAddresses(run.corpus))][:MAX_FOUND]

@@ -108,7 +108,7 @@ class LiveRun:
         run = self._late.run
         if self._activity or not run:
             return self._activity or Activity()
-        activity = describe_activity(run.seen(), run.corpus)
+        activity = describe_activity(run.look_ahead(), run.corpus)
         return activity.model_copy(update={"waits": run.waited_for()})
 
     @property

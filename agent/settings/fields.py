@@ -130,7 +130,7 @@ class Settings(Frozen):
     max_words: int = Field(default=80, ge=10, le=10_000)
     report_words: int = Field(default=1200, ge=10, le=10_000)  # of a report; `max_words` if given
     max_citations: int | None = Field(default=None, ge=1, le=20)  # of a sentence of a report
-    reader: str = Field(default="", max_length=300)  # for whom a report is, and in what tone
+    reader: str = Field(default="", max_length=300)  # audience and tone of the text
     max_steps: int = Field(default=5, ge=1, le=20)  # decisions of strategy `loop`
     max_iterations: int = Field(default=10, ge=1, le=100)  # turns of a report, all rounds
     credibility: Literal["host", "source-design"] = "host"  # by what a report blocks pages

@@ -116,7 +116,7 @@ def test_what_was_found_and_read_is_told_first(offline: Settings) -> None:
     assert (second.status, second.counts["unreadable"]) == ("unreadable", 1)
     raw = "Ships sail \ue200cite\ue202turn9view0\ue201. " * 3
     told = check_to_text(check(raw, offline)).splitlines()
-    assert told[2].startswith("Under half of the marks find an address")
+    assert told[2].startswith("Only 0 of 3 source marks have an address")
 
 
 # --- what became of sources -----------------------------------------------------------------------

@@ -71,13 +71,13 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "mcp": {
         **_MANY,
         "metavar": "URL|COMMAND",
-        "help": "An MCP server to search and read beside the web; again for more.",
+        "help": "An MCP server to search and read too; may be repeated.",
     },
     "corpus": {"type": PATH, "help": "Search this folder, or .jsonl file."},
     "offline": {**_UNLESS_GIVEN, "help": "No key, no model, no network: quote documents."},
     "verify": {
         "type": click.Choice(["model", "rules"]),
-        "help": "Who judges what rules cannot prove: a model, or nobody.  [default: model]",
+        "help": "Who checks each sentence: a model, or rules alone.  [default: model]",
     },
     "browser": {
         "type": click.Choice(["auto", "always", "never", "off"]),
@@ -88,7 +88,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         **_UNLESS_GIVEN,
         "help": "Read the archived copy of a page that cannot be read.",
     },
-    "estimate": {**_FLAG, "help": "The range of price, time and calls, as JSON."},
+    "estimate": {**_FLAG, "help": "Print an estimate of price, time and calls."},
     "resume": {"metavar": "RUN", "help": "Go on with a run, or begin one of this name."},
     "retry-failed": {**_FLAG, "help": "With --resume: ask again what failed."},
     "no-cache": {
@@ -96,7 +96,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "flag_value": False,
         "help": "Search and read anew what is in the cache.",
     },
-    "trust-env": {**_UNLESS_GIVEN, "help": "Let .env set addresses beside my own keys."},
+    "trust-env": {**_UNLESS_GIVEN, "help": "Let .env set addresses for keys of the shell."},
     "lang": {"help": "Language of the answer.  [default: the question's own]"},
     "out": {"type": PATH, "help": "Write the answer to this file too."},
     "verbose": {**_FLAG, "help": "[EVENT] detail lines on stderr."},
@@ -118,10 +118,10 @@ def options(names: str) -> Callable[[F], F]:
 def cap_options(what: str, flag: str = "--max-", name: str = "max_") -> Callable[[F], F]:
     """The four caps of something."""
     rows = (
-        ("seconds", float, "Time for"),
-        ("usd", float, "Dollars for models, for"),
-        ("tokens", int, "Tokens of models, in and out together, for"),
-        ("calls", int, "Outside calls for"),
+        ("seconds", float, "Seconds for"),
+        ("usd", float, "US dollars for the models of"),
+        ("tokens", int, "Tokens in and out, for"),
+        ("calls", int, "External calls for"),
     )
     return _stack(
         click.option(f"{flag}{cap}", f"{name}{cap}", type=kind, help=f"{text} {what}.")
@@ -137,7 +137,7 @@ def batch_options(whole: str, one: str) -> Callable[[F], F]:
             click.option("--concurrency", type=count, default=8, show_default=True),
             click.option("--engine", type=engines, default="local", show_default=True),
             click.option("--address", help="Of a Ray cluster; else one is started here."),
-            cap_options(f"the whole {whole} (of time: this command)", name="batch_"),
+            cap_options(f"the whole {whole}", name="batch_"),
             cap_options(f"one {one}", flag="--each-max-"),
         ]
     )

@@ -29,7 +29,7 @@ LONGEST_RULE = 1000
 ADVICE: dict[MarkForm, str] = {
     "raw": "The marks are a product's own and lead nowhere outside it: export the report there as "
     "Markdown, Word or PDF, or save its page as HTML, instead of copying its text.",
-    "": "Give the report with its list of sources: what the marks name has no address in it.",
+    "": "Give the report with its list of sources and their addresses.",
 }
 _CODE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)", re.M | re.S)
 _OPENS = re.compile(

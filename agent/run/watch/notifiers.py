@@ -130,7 +130,7 @@ def make_apprise_notifier(url: str) -> Notifier:
 
     def send(notice: Notice) -> None:
         if not apprise.notify(title=title_of(notice), body=to_text(notice)):
-            fault = "What --notify names took no message."
+            fault = "The service of --notify did not accept the message."
             raise OutsideError(fault, "Check the address; it is tried again the next time.")
 
     return send

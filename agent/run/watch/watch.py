@@ -84,7 +84,7 @@ class Watch:
         self.problems, self.note, self.unchanged_since = [], "", ""
         with self._files.hold(self._id) as is_ours:
             if not is_ours:
-                self.note = "Another process is asking this now; it tells what changes."
+                self.note = "Another process is asking this now; it reports what changes."
                 return BUSY_WAIT
             state = self._files.read(self._id) or self._begin()
             state = self._tell(state)
@@ -200,7 +200,7 @@ def _why_not_counted(run: Run, answer: Answer) -> str:
         return f"The run failed: {answer.error.message}"
     if run.research.is_halted:
         return "The run was ended early."
-    return "Something stood in for what was asked: the run is degraded." if answer.degraded else ""
+    return "A substitute was used for a service that failed." if answer.degraded else ""
 
 
 def _see_again(doubt: Doubt | None, change: Change) -> Doubt:

@@ -28,7 +28,7 @@ const split = (text) =>
 export function requestFault({ question, max_usd: cap }) {
   if (!question) return "Write a question first.";
   if (question.length < MIN_QUESTION) return "A question has at least three characters.";
-  return Number.isNaN(cap) || cap <= 0 ? "The spending limit is no amount of dollars." : "";
+  return Number.isNaN(cap) || cap <= 0 ? "The spending limit is not an amount in dollars." : "";
 }
 
 /** Show what belongs to the way that is chosen: the field for facts, and the price. */

@@ -224,7 +224,7 @@ async function showPlan(body) {
     });
     showElements(list.elements);
     scrollTo(0, 0);
-    announce("The plan is there.");
+    announce("The plan is ready.");
   } catch (error) {
     showProblem(error, () => showPlan(body));
   }

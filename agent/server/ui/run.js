@@ -26,7 +26,7 @@ export const withSummary = (run, summary) => ({
 /** What a run does now, in words. */
 export function stepText(run) {
   if (run.cancelling) return "Cancelling: what was read is kept";
-  if (run.queued) return "Waiting for room";
+  if (run.queued) return "Waiting in the queue";
   if (run.activity.waits) return run.activity.waits;
   const read = run.activity.pages.filter(({ state }) => state === "read").length;
   return run.step === "Reading pages" && read ? `Reading pages: ${read} so far` : run.step;
