@@ -370,7 +370,7 @@ def test_a_report_is_checked_over_http(web: Web) -> None:
     sent = base64.b64encode(TRUE.encode()).decode()
     encoded = web.client.post("/api/check", json={"report": sent, "encoding": "base64"})
     assert encoded.json()["ok"] is True
-    assert audit_answer(value)["ok"]
+    assert not str(value["run"]["journal"]).startswith("/")
 
 
 @pytest.mark.slow

@@ -87,7 +87,12 @@ def test_searxng_without_json_says_what_to_change() -> None:
 
 @pytest.mark.parametrize("name", KEYED)
 def test_refusals_say_what_to_do(name: str) -> None:
-    for status, word in ((401, "Check"), (402, "Add credit"), (429, "Wait"), (503, "network")):
+    for status, word in (
+        (401, "Check"),
+        (402, "Add credit"),
+        (429, "Wait"),
+        (503, "Try again later"),
+    ):
         with wire(name, status=status, json={}):
             remedy = failure(service(name)).remedy
         assert word in remedy

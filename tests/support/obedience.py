@@ -249,7 +249,8 @@ def live_links(answer: Answer, found_urls: Iterable[str] = ()) -> Iterator[str]:
 
     A report lists what its searches found, whether it cites that or not.
     """
-    known = {canonical_url(one.url) for one in answer.citations}.union(found_urls)
+    shown = (*answer.citations, *answer.closest)
+    known = {canonical_url(one.url) for one in shown}.union(found_urls)
     links = _Links()
     links.feed(to_html(answer))
     markdown = re.findall(r"(?<!\\)\]\(<?([^)>\s]+)|^\[\d+\]: <([^>]+)>", to_markdown(answer), re.M)

@@ -282,11 +282,11 @@ class Services(Loopback):
         if isinstance(reply, Raw):
             return reply
         if isinstance(reply, dict) and form == "tools":
-            turn = openai_reply("", "tool_calls")
+            turn = openai_reply("", "tool_calls", request)
             turn["choices"][0]["message"] = self.issued_calls.openai_message(reply)
             return Raw(200, json.dumps(turn), delay=self.latency())
         text = reply if isinstance(reply, str) else json.dumps(reply)
-        return Raw(200, json.dumps(openai_reply(text)), delay=self.latency())
+        return Raw(200, json.dumps(openai_reply(text, request=request)), delay=self.latency())
 
     def anthropic(self, body: dict[str, Any], headers: dict[str, str]) -> Raw:
         """A reply of the Messages API. It caches no prompt of less than 10 tokens."""
@@ -429,10 +429,17 @@ def _task_in(request: str) -> str:
     return next(name for field, name in tasks.items() if re.search(rf"\b{field}\b", request))
 
 
-def openai_reply(text: str, reason: str = "stop") -> dict[str, Any]:
-    """A chat completion, with tokens counted as a quarter of the characters."""
+def openai_reply(
+    text: str, reason: str = "stop", request: ModelRequest | None = None
+) -> dict[str, Any]:
+    """A chat completion, with tokens counted as a quarter of the characters.
+
+    A prompt of less than a thousand tokens counts as 100.
+    """
     message = {"role": "assistant", "content": text}
-    usage = {"prompt_tokens": 100, "completion_tokens": len(text) // 4}
+    count = count_prompt_tokens(request) + len(str(request.results)) // 4 if request else 0
+    prompt = count if count >= 1000 else 100
+    usage = {"prompt_tokens": prompt, "completion_tokens": len(text) // 4}
     return {"choices": [{"index": 0, "message": message, "finish_reason": reason}], "usage": usage}
 
 

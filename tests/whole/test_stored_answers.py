@@ -131,7 +131,8 @@ def make_runs(services: Services, environment: dict[str, str], folder: Path) -> 
 def test_a_run_is_shown_audited_exported_served_and_followed(name: str, made: Made) -> None:
     answer, told = made.answers[name], made.told[name]
     assert answer["status"] in ("complete", "partial") and not answer["error"]
-    assert told["answer"] == told["served"] == answer
+    assert told["answer"] == told["served"] | {"run": answer["run"]} == answer
+    assert not str(told["served"]["run"]["journal"]).startswith("/")
     assert made.told["listed"][name] == answer["status"]
     for audited in (told["audited"], told["export"]):
         assert audited["ok"] and audited["stored"], audited["failures"]
