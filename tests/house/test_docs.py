@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from agent import settings
+from tests.support import statements
 from tests.support.site import find_pages
 
 ROOT = Path(__file__).parents[2]
@@ -55,6 +56,12 @@ def test_every_test_that_the_documents_name_exists() -> None:
     tests = "".join(file.read_text("utf-8") for file in (ROOT / "tests").rglob("test_*.py"))
     here = set(re.findall(r"def (test_\w+)\(", tests))
     assert len(told) > 40 and told <= here, told - here
+
+
+def test_each_statement_names_a_test_and_the_page_is_written_of_it() -> None:
+    text = statements.PAGE.read_text("utf-8")
+    assert text == statements.write_page(), "run python -m tests.support.statements"
+    assert len(text.splitlines()) <= 150
 
 
 def test_the_example_in_python_runs_as_written(tmp_path: Path) -> None:

@@ -55,6 +55,9 @@ def test_row_missing_key(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> N
     out, err = capfd.readouterr()
     assert json.loads(out)["error"]["kind"] == "not_configured"
     assert "GEMINI_API_KEY is not set. Add it to .env" in err
+    with pytest.raises(ValueError, match=r"^GEMINI_API_KEY is not set\. Add it to \.env"):
+        research(TOPIC, parse_settings({"RUNS_DIR": str(tmp_path / "none")}))
+    assert not (tmp_path / "none").exists()
 
 
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
@@ -69,6 +72,7 @@ def test_row_gemini_is_busy(status: int, world: Services, settings: Settings) ->
 
     world.think = busy
     run, answer = run_checked_report(TOPIC, settings)
+    assert parse_settings({}).llm_retry_waits == (2, 4, 8)
     models = [asked.model for asked in world.model_requests]
     first, second = settings.gemini_model, settings.gemini_fallback_models[0]
     assert models == [first] * 2 + [first] * 4 + [second] * (len(STAGES) - 1)
