@@ -17,8 +17,7 @@ RAISED = "#^"  # where a link leads that is only set high: it may be the number 
 _BLANKS = re.compile(r"[^\S\n]+")
 _AROUND_BREAK = re.compile(r" ?\n[ \n]*")
 
-#: A `note` stands beside the text: a footnote, a comment, the header of a page.
-BlockKind = Literal["heading", "paragraph", "item", "row", "note"]
+BlockKind = Literal["heading", "paragraph", "item", "row"]
 
 
 class Link(NamedTuple):
@@ -48,13 +47,9 @@ class TextBlock(NamedTuple):
 
 
 class BlockBuilder:
-    """The text of one block as it is found, with single blanks, and its links.
+    """The text of one block as it is found, with single blanks, and its links."""
 
-    With `is_row` it is on one line.
-    """
-
-    def __init__(self, *, is_row: bool = False) -> None:
-        self._is_row = is_row
+    def __init__(self) -> None:
         self._parts: list[str] = []
         self._length = 0
         self._mark = ""  # that precedes what is added next
@@ -72,18 +67,6 @@ class BlockBuilder:
             self._mark = ""
             self._put(text)
 
-    def drop_end(self, mark: str) -> bool:
-        """Take a mark that ends the text away again; whether it was there."""
-        is_there = not self._mark and self._parts[-1:] == [mark]
-        if is_there:
-            self._length -= len(self._parts.pop())
-        return is_there
-
-    def next_cell(self) -> None:
-        """Begin the next cell of a row."""
-        self._mark = ""
-        self._put(CELL)
-
     def separate(self, mark: str) -> None:
         """Part what stands before from what is added next, if there is both."""
         if self._parts and self._parts[-1] != CELL and self._mark != CELL:
@@ -99,17 +82,16 @@ class BlockBuilder:
 
     def build(self, kind: BlockKind, number: int | None = None, level: int = 0) -> TextBlock | None:
         """The block, and an empty builder; None where there was no text."""
-        text = "".join(self._parts).rstrip(CELL if self._is_row else None)
+        text = "".join(self._parts).rstrip()
         end = len(text)
         links = [x._replace(start=min(x.start, end), end=min(x.end, end)) for x in self._links]
         block = TextBlock(kind, text, tuple(links), number, level)
-        self.__init__(is_row=self._is_row)  # type: ignore[misc]
+        self.__init__()  # type: ignore[misc]
         return block if text.strip() else None
 
     def _normalize(self, text: str) -> str:
         """A piece with single blanks, and none where a line or a row begins."""
-        text = strip_controls(text)
-        text = _BLANKS.sub(" ", text.replace("\n", " ") if self._is_row else text)
+        text = _BLANKS.sub(" ", strip_controls(text))
         if not self._parts or self._mark or self._parts[-1][-1:].isspace():
             text = text.lstrip(" ")
         return _AROUND_BREAK.sub("\n", text)

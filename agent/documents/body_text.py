@@ -135,18 +135,13 @@ class PlacedText:
         """Whether no more text is taken."""
         return self._length >= self._source.max_chars
 
-    @property
-    def has_text(self) -> bool:
-        """Whether any part was not empty."""
-        return self._length > 0
-
     def add(self, text: str, place: str = "", *, joint: str = "\n") -> None:
         """Add a part of any number of lines. `joint` is what separates it from the part before."""
         if text := normalize_text(text):
             self._append(text, place, None, joint)
 
     def add_block(self, block: TextBlock | None, place: str = "", *, joint: str = "\n") -> None:
-        """Add a block, if there is one. A report keeps it, unless it stands beside the text.
+        """Add a block, if there is one. A report keeps it.
 
         With a joint that is no line break it is the rest of the block before.
         """
@@ -154,7 +149,7 @@ class PlacedText:
             return
         before = self._length
         self.add(block.text, place, joint=joint)
-        if self._source.is_report and block.kind != "note" and before < self._length <= MAX_REPORT:
+        if self._source.is_report and before < self._length <= MAX_REPORT:
             is_rest = self._blocks and joint != "\n"
             self._blocks.append(self._blocks.pop().join(block, joint) if is_rest else block)
 

@@ -27,11 +27,6 @@ _BLANKS = re.compile(r"\s+")
 STRUCK = "~~"  # around what is struck through, as in Markdown
 
 
-def strike_text(text: str) -> str:
-    """A text between the marks of what is struck through, unless it is blank."""
-    return f"{STRUCK}{text}{STRUCK}" if text.strip() else text
-
-
 _UNSEEN = frozenset("annotation annotation-xml".split())
 
 

@@ -44,10 +44,10 @@ def place_of(found: BodyText, words: str) -> str:
     return find_place(found.text, to_places(found.marks), found.text.index(words))
 
 
-def test_a_notebook_of_the_third_version_has_its_cells_in_sheets() -> None:
-    told = {"cell_type": "code", "input": ["1 + 1"], "outputs": [{"text": ["2"]}]}
-    sheets = [{"cells": [{"cell_type": "markdown", "source": ["# Sums"]}, told, 7]}, 8]
-    book = json.dumps({"nbformat": 3, "worksheets": sheets})
+def test_what_is_no_cell_of_a_notebook_is_left_out() -> None:
+    told = {"cell_type": "code", "source": ["1 + 1"], "outputs": [{"text": ["2"]}, 8]}
+    cells = [{"cell_type": "markdown", "source": ["# Sums"]}, told, 7]
+    book = json.dumps({"nbformat": 4, "cells": cells})
     found = read_body(book.encode(), suffix=".ipynb")
     assert found.text == "# Sums\n1 + 1\n2"
     assert [place for _, place, _ in found.marks] == ["cell 1", "cell 2", "output of cell 2"]

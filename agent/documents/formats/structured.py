@@ -30,8 +30,9 @@ def read_json(source: Body) -> BodyText:
         value = json.loads(raw)
     except (ValueError, RecursionError):
         return read_code(source)
-    if isinstance(value, dict) and "nbformat" in value and (cells := _find_cells(value)):
-        return _read_notebook(source, cells)
+    cells = value.get("cells") if isinstance(value, dict) and "nbformat" in value else None
+    if isinstance(cells, list):
+        return _read_notebook(source, [cell for cell in cells if isinstance(cell, dict)])
     if not source.suffix:
         return read_plain_page(source)
     title = value.get("title") or value.get("name") if isinstance(value, dict) else ""
@@ -66,20 +67,11 @@ def _plain(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _find_cells(notebook: dict[str, Any]) -> list[dict[str, Any]]:
-    """The cells of a notebook; before version 4 they are parted into sheets."""
-    sheets = notebook.get("worksheets")
-    owners = [notebook, *(sheets if isinstance(sheets, list) else ())]
-    found = (one.get("cells") for one in owners if isinstance(one, dict))
-    listed = (cell for cells in found if isinstance(cells, list) for cell in cells)
-    return [cell for cell in listed if isinstance(cell, dict)]
-
-
 def _read_notebook(source: Body, cells: list[dict[str, Any]]) -> BodyText:
     """The cells and what they wrote. Format: https://nbformat.readthedocs.io."""
     text = PlacedText(source)
     for n, cell in enumerate(cells, 1):
-        content = _join_texts(cell.get("source", cell.get("input")))
+        content = _join_texts(cell.get("source"))
         if cell.get("cell_type") == "markdown":
             text.title = text.title or normalize_title(find_heading(content))
             add_markdown(text, content, f"cell {n}")

@@ -105,16 +105,6 @@ def format_table(rows: Iterable[Sequence[TableCell]]) -> tuple[list[str], bool]:
     return lines, lines != list(map(join_cells, grid))
 
 
-def format_lines(lines: Iterable[str]) -> Iterator[str]:
-    """The lines of a text. Those side by side that are rows, with bars, are a table."""
-    for is_table, group in groupby(lines, lambda line: CELL in line):
-        if is_table:
-            rows = enumerate((line.split(CELL) for line in group), 1)
-            yield from (line for _, line in format_rows(rows))
-        else:
-            yield from group
-
-
 def expand_spans(rows: Iterable[Sequence[TableCell]]) -> Iterator[list[str]]:
     """The texts of the rows as a grid: a cell that spans stands at each place that it covers.
 
