@@ -27,11 +27,12 @@ def add_research_routes(app: FastAPI, backend: Backend) -> None:
         return await backend.answer(request, live, answer_response)
 
     @app.post("/api/plan")
-    def plan(question: Question) -> PlanOffer:
+    def plan(request: Request, question: Question) -> PlanOffer:
         """Plan a report: its sections, questions and searches, and what it would take.
 
         Nothing is searched. Send it, changed or not, as `plan` with the question.
         """
+        request.state.question = question.question  # of an error answer
         return plan_requested(backend.configure, question)
 
     @app.post("/api/research/stream", response_class=Response, responses={200: CONTENT})

@@ -95,7 +95,8 @@ async def handle_validation_error(request: Request, error: Exception) -> Respons
     """422 with where the fault is, but not with what was sent; 400 for a blank question."""
     assert isinstance(error, RequestValidationError)
     faults = error.errors()
-    if any(one["loc"][-1] == "question" and not str(one["input"]).strip() for one in faults):
+    names = ("question", "topic")  # of one field
+    if any(one["loc"][-1] in names and not str(one["input"]).strip() for one in faults):
         return JSONResponse({"detail": EMPTY_QUESTION}, 400)
     detail = [{name: one[name] for name in ("loc", "msg", "type")} for one in faults]
     content_type = request.headers.get("content-type", "")

@@ -75,6 +75,8 @@ def test_an_answer_is_the_answer_object_with_report_and_question(web: Web) -> No
 def test_topic_is_taken_for_question(web: Web) -> None:
     answer = web.client.post("/api/research", json={"topic": TOPIC}).json()
     assert answer["question"] == TOPIC and answer["citations"]
+    blank = web.client.post("/api/research", json={"topic": " "})
+    assert blank.status_code == 400 and blank.json()["detail"] == "Question cannot be empty"
     both = {"topic": TOPIC, "question": TOPIC}
     assert web.client.post("/api/research", json=both).status_code == 422
 
@@ -137,7 +139,7 @@ def test_no_json_is_malformed_and_a_question_has_its_length(web: Web) -> None:
 def test_without_a_key_nothing_is_opened(tmp_path: Path) -> None:
     message = "GEMINI_API_KEY is not set. Add it to .env, or run with --offline"
     with Web(configure_from({"RUNS_DIR": str(tmp_path)})) as web:
-        for path in ("/api/research", "/api/research/stream"):
+        for path in ("/api/research", "/api/research/stream", "/api/plan"):
             response = web.client.post(path, json={"question": TOPIC})
             assert response.status_code == 500 and "x-run-id" not in response.headers
             told = response.json()
