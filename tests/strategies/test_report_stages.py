@@ -11,7 +11,7 @@ import pytest
 
 from agent.run.audit import audit_answer
 from agent.settings import Settings
-from agent.state import Blocked, Doubted, PageRead, Planned, Queried, Searched, Warned
+from agent.state import Blocked, Doubted, PageRead, Planned, Queried, Searched, Verified, Warned
 from tests.support.report_runs import (
     BORN,
     FIRM,
@@ -26,7 +26,7 @@ from tests.support.report_runs import (
     serve_report_world,
 )
 from tests.support.reporter import fetch_calls, hit_urls, search_calls
-from tests.support.services import Raw, Reply, Services, as_html, source_ids
+from tests.support.services import ModelRequest, Raw, Reply, Services, as_html, source_ids
 from tests.support.worlds import comparable_events, read_journal_calls
 
 
@@ -60,6 +60,29 @@ def test_five_stages_in_their_order(world: Services, settings: Settings) -> None
     assert not report.conflicts and answer.report and answer.report.confidence == "Low"
     assert answer.sources.model_dump() == {"found": 4, "read": 2, "blocked": 1, "failed": 1}
     assert all("temperature" not in body.get("generationConfig", {}) for body in world.bodies)
+
+
+def test_a_dropped_sentence_of_the_summary_leaves_a_report_complete(
+    world: Services, settings: Settings
+) -> None:
+    """What it said stands in the section, where it was judged."""
+    honest = world.think
+
+    def think(asked: ModelRequest) -> Reply:
+        if asked.task == "mend":
+            return {"answer": "", "citations": []}
+        if world.tasks().count("verify") < 2 or asked.task != "verify":
+            return honest(asked)
+        verdicts = ("supported", "unsupported")
+        rows = [{"claim": n, "verdict": one, "source": n} for n, one in enumerate(verdicts, 1)]
+        return {"verdicts": rows}
+
+    world.think = think
+    run, answer = run_checked_report(TOPIC, settings)
+    assert [len(one.dropped) for one in run.research.events_of(Verified)] == [0, 1]
+    assert (
+        answer.status == "complete" and answer.answer == ANSWER.partition(" In short, the city")[0]
+    )
 
 
 def test_what_each_stage_is_asked_and_its_tools_answer(world: Services, settings: Settings) -> None:
