@@ -1,15 +1,14 @@
 """How sources that disagree are weighed: slots of matches, one altered in each case.
 
 Of matches of World Cups pages are written in different words, on hosts of different credibility,
-and one slot (score, date, referee, stadium) is altered on one of them. Each case runs without a
-model, and with a scripted model that reports what each source in its prompt says and knows nothing
-else. *found*: both values are told, each with who says it. *conflict told*: as `conflict`. *in the
-answer*: of these, those whose answer has both values and is partial. *searched for*: of these,
-those where a search named both values. *resolved rightly*: `filled` with the true value, the other
-one among the alternatives. *wrongly*: `filled` with the altered value. *unaltered*: the same pages
-with nothing altered: slots filled, in conflict all the same, and values told against those that all
-pages give. Pages are generated: they say how disagreement
-is weighed, not how well real pages are read.
+and one slot (score, date, referee, stadium) is altered on one of them. A scripted model reports
+what each source in its prompt says and knows nothing else. *found*: both values are told, each with
+who says it. *conflict told*: as `conflict`. *in the answer*: of these, those whose answer has both
+values and is partial. *searched for*: of these, those where a search named both values. *resolved
+rightly*: `filled` with the true value, the other one among the alternatives. *wrongly*: `filled`
+with the altered value. *unaltered*: the same pages with nothing altered: slots filled, in conflict
+all the same, and values told against those that all pages give. Pages are generated: they say how
+disagreement is weighed, not how well real pages are read.
 """
 
 from __future__ import annotations
@@ -270,7 +269,6 @@ class Outcome(NamedTuple):
     """The result of a case: its altered slot, and counts over the slots without alteration."""
 
     case: Case
-    engine: str
     slot: SlotAnswer
     told: bool  # both values stand in the answer, whose status is partial
     searched: bool  # a search that names both values was made
@@ -302,33 +300,29 @@ class Outcome(NamedTuple):
 
 
 def measure(case: Case, bench: Bench) -> Iterator[Outcome]:
-    """Run a case with each engine, altered and unaltered."""
-    for engine in ("scripted", "none"):
-        run = _run_case(case, case.pages, engine, bench)
-        answer = run.answer()
-        slot = answer.slots[case.slot]
-        both = [str(one.value) for one in (slot, *slot.alternatives)]
-        asked = any(all(value in query for value in both) for query in run.research.queries)
-        plain = _run_case(case, case.plain, engine, bench).answer().slots.values()
-        yield Outcome(
-            case,
-            engine,
-            slot,
-            answer.status == "partial" and all(value in answer.answer for value in both),
-            asked and len(both) > 1,
-            sum(s.status == "conflict" for name, s in answer.slots.items() if name != case.slot),
-            (
-                sum(slot.status != "missing" for slot in plain),
-                sum(slot.status == "conflict" for slot in plain),
-                sum(len(slot.alternatives) for slot in plain),
-            ),
-        )
+    """Run a case, altered and unaltered."""
+    run = _run_case(case, case.pages, bench)
+    answer = run.answer()
+    slot = answer.slots[case.slot]
+    both = [str(one.value) for one in (slot, *slot.alternatives)]
+    asked = any(all(value in query for value in both) for query in run.research.queries)
+    plain = _run_case(case, case.plain, bench).answer().slots.values()
+    yield Outcome(
+        case,
+        slot,
+        answer.status == "partial" and all(value in answer.answer for value in both),
+        asked and len(both) > 1,
+        sum(s.status == "conflict" for name, s in answer.slots.items() if name != case.slot),
+        (
+            sum(slot.status != "missing" for slot in plain),
+            sum(slot.status == "conflict" for slot in plain),
+            sum(len(slot.alternatives) for slot in plain),
+        ),
+    )
 
 
-def _run_case(case: Case, pages: Sequence[dict[str, str]], engine: str, bench: Bench) -> Any:
+def _run_case(case: Case, pages: Sequence[dict[str, str]], bench: Bench) -> Any:
     corpus = write_rows(bench.new_file(), pages)
-    if engine == "none":
-        return bench.run(case.match.question, corpus, slots_schema=SCHEMA)
     model = make_reader(case)
     return run_scripted(case.match.question, model, corpus, bench, slots_schema=SCHEMA)
 
@@ -357,14 +351,13 @@ EVALUATION = Evaluation(
     tables=(
         Table(
             {
-                "model": "engine",
                 "case": "case.kind",
                 "should be resolved": lambda one: "yes" if KINDS[one.case.kind][2] else "no",
             },
             FIGURES,
         ),
         Table(
-            {"model": "engine"},
+            {},
             {
                 **FIGURES,
                 "other slots in conflict": count("others"),

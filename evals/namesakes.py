@@ -2,11 +2,11 @@
 
 Each case is a question and two pages with a value each: of two things of one name, or of one thing.
 Those of `evals/namesakes.toml` are invented; the *real* ones are pages of one title with different
-qualifiers, each with a year, or such a page and one that gives it another year. *reader*: without a
-model, with a scripted model that reports what each source says, and with one that says of each
-value what it is of too. *as wanted*: of two things, both values are in the answer, each with what
-it is of, and the answer is complete; of one thing, both are, the slot is in conflict and the answer
-partial. *told apart*: values of several things in one slot.
+qualifiers, each with a year, or such a page and one that gives it another year. *reader*: a
+scripted model that reports what each source says, and one that says of each value what it is of.
+*as wanted*: of two things, both values are in the answer, each with what it is of, and the answer
+is complete; of one thing, both are, the slot is in conflict and the answer partial. *told apart*:
+values of several things in one slot.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from evals.scripted import Reporter, Scripted, Sources, judge_by_value, run_scri
 
 REAL = 82  # pairs of real pages
 BEGINNING = 300  # characters of a page that may tell its year
-READERS = ("none", "values", "values and things")
+READERS = ("values", "values and things")
+SLOT = "told"  # as the caller names what is asked for
 
 
 class StatedPage(NamedTuple):
@@ -121,8 +122,8 @@ def _values(case: Case, reader: str, shown: Sources) -> Iterator[dict[str, Any]]
         for page in case.pages:
             spans = (text[a:b] for a, b in split_sentences(text))
             if quote := next((span for span in spans if page.value in span), ""):
-                of = page.of if reader == READERS[2] else ""
-                row = {"name": "answer", "value": page.value, "source": n, "quote": quote}
+                of = page.of if reader == READERS[1] else ""
+                row = {"name": SLOT, "value": page.value, "source": n, "quote": quote}
                 yield {**row, "of": of}
 
 
@@ -143,11 +144,10 @@ def run_case(case: Case, reader: str, bench: Bench) -> Outcome:
         for n, page in enumerate(case.pages)
     )
     corpus = write_rows(bench.new_file(), rows)
-    if reader == READERS[0]:
-        return Outcome(case, reader, bench.run(case.question, corpus).answer())
     values = partial(_values, case, reader)
     model = Scripted(Reporter([case.question], values, judge_by_value, _write))
-    return Outcome(case, reader, run_scripted(case.question, model, corpus, bench).answer())
+    run = run_scripted(case.question, model, corpus, bench, slots=(SLOT,))
+    return Outcome(case, reader, run.answer())
 
 
 EVALUATION = Evaluation(

@@ -58,24 +58,17 @@ def show_report(
     confidence = (doc.Text(report.confidence, "strong"), ". ", report.rationale)
     themes = tuple(_list_themes(report))
     none = _lines(messages.NO_CONFLICTS if report.compared else messages.NOT_COMPARED)
-    summary = _leave_conflicts(list(claims), report)
     conflicts = [claim.model_copy(update={"form": "item"}) for claim in report.conflicts]
     disputed = _lines(messages.DISPUTED if report.conflicts else "", "quiet")
     sections = (
         _list_labels("Methodology", messages.describe_methodology(report), "method"),
-        doc.PagePart("Executive Summary", (*_list_claims(summary, "answer"), *disputed), "answer"),
+        doc.PagePart("Executive Summary", (*_list_claims(claims, "answer"), *disputed), "answer"),
         doc.PagePart("Main Findings", themes, "findings"),
         doc.PagePart("Conflicting Information", _list_claims(conflicts) or none, "conflicts"),
         doc.PagePart("Confidence Assessment", (doc.Prose(confidence),), "confidence"),
         doc.PagePart("Sources", _list_sources(citations), "sources"),
     )
     return doc.View(report.title, sections=sections)
-
-
-def _leave_conflicts(claims: Sequence[Claim], report: ReportAnswer) -> Sequence[Claim]:
-    """The claims but for those that are told as conflicts, unless nothing else is left."""
-    opposed = {claim.text for claim in report.conflicts}
-    return [claim for claim in claims if claim.text not in opposed] or claims
 
 
 def _list_report_sections(answer: Answer, report: ReportAnswer) -> Iterator[doc.PagePart]:

@@ -5,11 +5,11 @@ Every strategy passes here, at the end of `Verify`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from agent.evidence import content_words
 from agent.evidence.citing import join_claims, order_quotes
-from agent.evidence.markers import strip_markers
 from agent.evidence.quoting import quoted_sentences
 from agent.slots.forms import holds_value, slot_words
 from agent.slots.namesakes import tell_apart
@@ -17,64 +17,95 @@ from agent.slots.weighing import is_disputed
 from agent.state import Claim, Finding, Quote, Research, Scalar, Source, Verified, name_thing
 from agent.steps.reflect import is_needed
 from agent.steps.synthesize import build_abstention
-from agent.verification.rules import is_quoted
-from agent.verification.shown import QuotePlace
+from agent.verification.bench import claim_quote
+from agent.verification.rules import FAILING
 
 MOST_SHOWN = 12  # conflicts, or facts in the place of sentences
 LONGEST_VALUE = 80  # characters of a value above the sentences that state it
 
 
-def settle(verified: Verified, research: Research) -> Verified:
-    """The checked answer as it is given.
+class _Text(NamedTuple):
+    """What an answer says: what it needs beside its draft, the draft, and what else is owed."""
+
+    first: tuple[Claim, ...]
+    draft: tuple[Claim, ...]
+    last: tuple[Claim, ...]
+    conflicts: tuple[Claim, ...]  # of a report, which has a section of them
+
+
+def settle(verified: Verified, research: Research, tell: Callable[[Quote], Claim]) -> Verified:
+    """The checked answer as it is given; `tell` gives a sentence of a page its verdict.
 
     Where no sentence with a citation is left, those that the slots were filled from are the answer.
-    Where sources disagree, both sides are said, as items below the slot's name and its values. Of
-    several things of one name each has its own item, below what it is. What the answer needs of
-    these comes first, the rest last. No fixed word stands there, which would be in one language.
-    Without all of it the run says that it found no answer.
+    Where sources disagree, both sides are said, as items below the slot's name and its values; of
+    a report in its section of conflicts alone. Of several things of one name each has its own item,
+    below what it is. What the answer needs of these comes first, the rest last. No fixed word
+    stands there, which would be in one language. A sentence that fails is left out. Without all of
+    it the run says that it found no answer.
     """
     findings = verified.findings or tuple(research.findings.values())
-    builder = _ClaimBuilder(research.sources)
-    has_draft = any(claim.citations for claim in verified.claims)
-    needed = [finding for finding in findings if is_needed(finding, research)]
-    claims, quotes = (verified.claims, verified.quotes) if has_draft else ((), ())
-    if not (has_draft or _repeat_topic(findings, needed, research.topic)):
-        claims = builder.quote_findings(findings)
-    others = [finding for finding in findings if finding not in needed]
-    things, opposed = builder.quote_things(needed, claims), builder.quote_conflicts(needed)
-    last = [
-        *builder.quote_things(others, claims),
-        *builder.quote_conflicts(others),
-        *builder.quote_disputes(findings, claims),
-    ]
-    first = [*things, *opposed]
-    if not claims and not first and not last:
+    builder = _ClaimBuilder(research.sources, tell)
+    text = _arrange(verified, findings, research, builder)
+    if not any(text):
         return _abstain(verified, findings, research)
-    said = "\n".join(claim.text for claim in (*first, *last))
-    kept = _lead([claim for claim in claims if claim.text not in said], needed)
-    unsaid = builder.quote_unsaid(needed, (*first, *kept, *last))
-    claims = (*first, *kept, *([] if verified.report else unsaid), *last)
+    claims = (*text.first, *text.draft, *text.last) or text.conflicts
+    has_draft = any(claim.citations for claim in verified.claims)
     report = verified.report if has_draft else None
     if report:
-        told = {one.text: one for one in (*opposed, *last, *report.conflicts)}
+        told = {one.text: one for one in (*text.conflicts, *report.conflicts)}
         report = report.model_copy(update={"conflicts": tuple(told.values())})
     changes = {
         "text": join_claims(claims),
         "claims": claims,
-        "quotes": order_quotes((*quotes, *builder.quotes)),
+        "quotes": order_quotes((*(verified.quotes if has_draft else ()), *builder.quotes)),
         "report": report,
         "findings": findings,
     }
     return verified.model_copy(update=changes)
 
 
-def _lead(claims: list[Claim], needed: Iterable[Finding]) -> list[Claim]:
+def find_added(verified: Verified, research: Research) -> tuple[Quote, ...]:
+    """The sentences of pages that `settle` puts beside an answer, for a judge to see."""
+    builder = _ClaimBuilder(research.sources, claim_quote)
+    findings = verified.findings or tuple(research.findings.values())
+    _arrange(verified, findings, research, builder)
+    return tuple(builder.quotes)
+
+
+def _arrange(
+    verified: Verified, findings: Sequence[Finding], research: Research, builder: _ClaimBuilder
+) -> _Text:
+    has_draft = any(claim.citations for claim in verified.claims)
+    needed = [finding for finding in findings if is_needed(finding, research)]
+    others = [finding for finding in findings if finding not in needed]
+    claims = verified.claims if has_draft else ()
+    if not (has_draft or _repeat_topic(findings, needed, research.topic)):
+        claims = builder.quote_findings(findings)
+    things, opposed = builder.quote_things(needed, claims), builder.quote_conflicts(needed)
+    other_things = builder.quote_things(others, claims)
+    disputes = (*builder.quote_conflicts(others), *builder.quote_disputes(findings, claims))
+    if verified.report and has_draft:
+        conflicts = tuple(dict.fromkeys((*opposed, *disputes)))
+        draft = _drop_said(claims, (*things, *other_things, *conflicts))
+        return _Text(tuple(things), draft, tuple(other_things), conflicts)
+    first, last = (*things, *opposed), (*other_things, *disputes)
+    kept = _lead(_drop_said(claims, (*first, *last)), needed)
+    unsaid = builder.quote_unsaid(needed, (*first, *kept, *last))
+    return _Text(first, kept, (*unsaid, *last), ())
+
+
+def _drop_said(claims: Iterable[Claim], others: Iterable[Claim]) -> tuple[Claim, ...]:
+    said = "\n".join(claim.text for claim in others)
+    return tuple(claim for claim in claims if claim.text not in said)
+
+
+def _lead(claims: tuple[Claim, ...], needed: Iterable[Finding]) -> tuple[Claim, ...]:
     """The claims, and first a sentence that says the value of a needed slot, if there is one."""
     values = [one.value for one in needed if one.status == "filled" and one.value is not None]
     telling = [one for one in claims if any(holds_value(one.text, value) for value in values)]
     if not telling or any(one.form != "sentence" for one in (claims[0], telling[0])):
         return claims
-    return [telling[0], *(one for one in claims if one is not telling[0])]
+    return (telling[0], *(one for one in claims if one is not telling[0]))
 
 
 def _repeat_topic(findings: Iterable[Finding], needed: Iterable[Finding], topic: str) -> bool:
@@ -91,7 +122,7 @@ def quote_conflicts(
     findings: Iterable[Finding], sources: Sequence[Source]
 ) -> tuple[tuple[Claim, ...], tuple[Quote, ...]]:
     """Both sides of each finding in conflict as claims, and the quotes that these cite."""
-    builder = _ClaimBuilder(sources)
+    builder = _ClaimBuilder(sources, claim_quote)
     return tuple(builder.quote_conflicts(findings)), tuple(builder.quotes)
 
 
@@ -104,7 +135,8 @@ def _abstain(verified: Verified, findings: tuple[Finding, ...], research: Resear
 class _ClaimBuilder:
     """Makes claims of whole sentences of pages; collects the quotes that these claims cite."""
 
-    def __init__(self, sources: Sequence[Source]) -> None:
+    def __init__(self, sources: Sequence[Source], tell: Callable[[Quote], Claim]) -> None:
+        self._tell = tell
         self._sources: Mapping[int, Source] = {source.n: source for source in sources}
         self.quotes: list[Quote] = []
 
@@ -112,8 +144,8 @@ class _ClaimBuilder:
         """The first sentence of each slot that is filled."""
         filled = [f for f in findings if f.status == "filled"]
         sides = filter(None, (self._find_side(f.value, f.quotes) for f in filled))
-        claims = dict.fromkeys(map(self._quote_sentence, sides))
-        return tuple(claims)[:MOST_SHOWN]
+        claims = [claim for side in sides for claim in self._quote_sentence(side)]
+        return tuple(dict.fromkeys(claims))[:MOST_SHOWN]
 
     def quote_conflicts(self, findings: Iterable[Finding]) -> list[Claim]:
         """Both sides of each slot in conflict."""
@@ -137,9 +169,10 @@ class _ClaimBuilder:
         facts = [one for one in findings if one.status == "filled" and _is_unsaid(one, draft)]
         sides = ((one, self._find_side(one.value, one.quotes)) for one in facts[:MOST_SHOWN])
         return [
-            self._quote_sentence(quote, f"{slot_words(one.slot)}: {one.value}")
+            claim
             for one, quote in sides
             if quote
+            for claim in self._quote_sentence(quote, f"{slot_words(one.slot)}: {one.value}")
         ]
 
     def quote_things(self, findings: Iterable[Finding], draft: Sequence[Claim]) -> list[Claim]:
@@ -154,7 +187,7 @@ class _ClaimBuilder:
     def _quote_each(self, finding: Finding) -> Iterator[Claim]:
         for of, value in ((finding.of, finding.value), *_other_things(finding)):
             if quote := self._find_side(value, finding.quotes):
-                yield self._quote_sentence(quote, f"{of.rstrip(' .')}: {_shorten(value)}")
+                yield from self._quote_sentence(quote, f"{of.rstrip(' .')}: {_shorten(value)}")
 
     def _quote_sides(self, finding: Finding) -> Iterator[Claim]:
         values = [finding.value, *(other.value for other in finding.alternatives)]
@@ -166,7 +199,9 @@ class _ClaimBuilder:
             for (value, quote), of in zip(sides, about, strict=True)
         ]
         for quote in dict.fromkeys(quote for _, quote in sides):
-            yield self._quote_sentence(quote, f"{slot_words(finding.slot)}: {' / '.join(told)}")
+            yield from self._quote_sentence(
+                quote, f"{slot_words(finding.slot)}: {' / '.join(told)}"
+            )
 
     def _find_side(self, value: Scalar | None, quotes: Sequence[Quote]) -> Quote | None:
         """The first sentence of the quotes that holds a value; else the first quote."""
@@ -177,21 +212,12 @@ class _ClaimBuilder:
     def _holds(self, quote: Quote, value: Scalar) -> bool:
         return holds_value(quote.text, value, self._sources[quote.source].page.title)
 
-    def _quote_sentence(self, quote: Quote, intro: str = "") -> Claim:
-        """A claim that is a quote; an item below an intro, if it has one."""
-        text = " ".join(strip_markers(quote.text).split())
-        page = self._sources[quote.source].page
-        place = QuotePlace(page.text, page.title, quote.start, quote.end)
-        is_own = is_quoted(text, (place,))
-        self.quotes.append(quote)
-        return Claim(
-            text=text,
-            citations=(quote.source,),
-            verdict="quoted" if is_own else "unchecked",
-            by="rule" if is_own else "",
-            form="item" if intro else "sentence",
-            intro=intro,
-        )
+    def _quote_sentence(self, quote: Quote, intro: str = "") -> Iterator[Claim]:
+        """A claim that is a quote, an item below an intro if it has one; none if it fails."""
+        claim = self._tell(quote)
+        if claim.verdict not in FAILING:
+            self.quotes.append(quote)
+            yield claim.model_copy(update={"form": "item" if intro else "sentence", "intro": intro})
 
 
 def _other_things(finding: Finding) -> Iterator[tuple[str, Scalar]]:

@@ -20,7 +20,7 @@ from agent.state import (
 from agent.steps.asking import NO_REPLY, reply_event
 from agent.steps.judges import Docket, JudgeClaims, judge_groups, no_judge_event, render_claims
 from agent.steps.prompt_rules import CITE_RULE, DATA_RULE, escape, language_rule
-from agent.steps.settle import settle
+from agent.steps.settle import find_added, settle
 from agent.verification.bench import Bench
 from agent.verification.rules import FAILING
 
@@ -74,12 +74,16 @@ class Verify:
         if not bench.claims and not bench.values:
             return
         bench.find_better_quotes()
+        drop = self.on_unsupported == "drop"
         if self.mode == "model":
+            bench.add(find_added(bench.to_verified(drop=False), research))
             yield from self._judge_open_claims(bench, research)
             yield from self._mend_failed_claims(bench, research)
-        verified = bench.to_verified(drop=self.on_unsupported == "drop")
+            if bench.add(find_added(bench.to_verified(drop=drop), research)):
+                yield from self._judge_open_claims(bench, research)
+        verified = bench.to_verified(drop=drop)
         yield from (Warned(message=message) for message in _failure_warnings(verified, bench))
-        yield settle(verified, research)
+        yield settle(verified, research, bench.tell_added)
 
     def _judge_open_claims(self, bench: Bench, research: Research) -> Iterator[Event]:
         """Ask for the verdicts of the open claims, so many in each call."""

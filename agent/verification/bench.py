@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from agent.evidence import closest_sentences, content_words
 from agent.evidence.citing import make_answered, order_quotes
+from agent.evidence.markers import strip_markers
 from agent.outside import Excerpt
 from agent.slots.forms import holds_value
 from agent.slots.weighing import make_findings
@@ -42,6 +43,11 @@ def shown_text(claim: Claim) -> str:
     return " ".join(" ".join((*lines, claim.text)).split())
 
 
+def claim_quote(quote: Quote) -> Claim:
+    """A quoted sentence as a claim of its own."""
+    return Claim(text=" ".join(strip_markers(quote.text).split()), citations=(quote.source,))
+
+
 def value_claim(slot: str, value: Scalar, citations: Iterable[int] = ()) -> Claim:
     """A slot's value as a claim. The number of an item in its list says nothing of it."""
     name = re.sub(r"\[\d+\]", "[]", slot)
@@ -64,6 +70,7 @@ class Bench:
         #: What stands in the place of each claim.
         self._rows = [[claim] for claims in claim_groups(answer) for claim in claims]
         self._value_quotes = self._index_values()
+        self._added: dict[Claim, list[Quote]] = {}  # sentences that the answer may be given
         self._offered: dict[str, list[Quote]] = {}
         said = (claim for claims in claim_groups(answer) for claim in claims)
         self._judged = {  # a claim that an earlier check judged is not put to a judge again
@@ -99,7 +106,7 @@ class Bench:
         return tuple(map(self._make_place, self._own_quotes(claim)))
 
     def _own_quotes(self, claim: Claim) -> Sequence[Quote]:
-        if (quotes := self._value_quotes.get(claim)) is not None:
+        if quotes := self._value_quotes.get(claim) or self._added.get(claim):
             return quotes
         return order_quotes(quote for quote in self._quotes if quote.source in claim.citations)
 
@@ -110,8 +117,21 @@ class Bench:
 
     def open_claims(self) -> tuple[Claim, ...]:
         """The claims that were not judged, and in the first round the values."""
-        unjudged = {shown_text(c): c for c in (*self.claims, *self.values)}
+        unjudged = {shown_text(c): c for c in (*self._added, *self.claims, *self.values)}
         return tuple(c for text, c in unjudged.items() if text not in self._judged)
+
+    def add(self, quotes: Iterable[Quote]) -> bool:
+        """Let sentences be judged that may stand beside the draft; whether a judge has new ones."""
+        new = {claim_quote(quote): [quote] for quote in quotes}
+        is_new = any(c not in self._added and c.text not in self._judged for c in new)
+        self._added = {**new, **self._added}
+        return is_new and bool(self._judged)
+
+    def tell_added(self, quote: Quote) -> Claim:
+        """A sentence of a page as a claim with its verdict."""
+        claim = claim_quote(quote)
+        judged = self._judged.get(claim.text)
+        return _give(claim, rules.decide_verdict(claim.text, (self._make_place(quote),), judged))
 
     def find_better_quotes(self) -> None:
         """Cite the sentence that a claim is, and find the sentences that may be offered."""

@@ -36,8 +36,9 @@ from agent.state import (
     Source,
     Verified,
 )
-from agent.steps.settle import settle
+from agent.steps.settle import settle as settle_told
 from agent.steps.synthesize import build_abstention
+from agent.verification.bench import Bench
 from tests.support.typed_slots import build_source
 
 RUN = RunInfo(id="monday", strategy="slots", started_at="2026-01-02T03:04:05Z")
@@ -55,6 +56,12 @@ def read(
         page = build_source(n, text).page
         research.grow(PageRead(page=page, hit=Hit(url=page.url)))
     return research
+
+
+def settle(verified: Verified, research: Research) -> Verified:
+    """An answer as it is given where nobody judged."""
+    bench = Bench(Answered(text="", claims=(), quotes=()), research)
+    return settle_told(verified, research, bench.tell_added)
 
 
 def quote(source: Source, text: str) -> Quote:

@@ -408,6 +408,22 @@ def test_values_of_slots_are_judged_in_the_same_call() -> None:
     assert (finding.status, finding.verdict, finding.by) == ("filled", "supported", "scripted")
 
 
+@pytest.mark.parametrize(
+    ("says", "left"),
+    [("supported", [("supported", "scripted")]), ("unsupported", []), ("", [("quoted", "rule")])],
+)
+def test_sentences_that_are_put_beside_a_draft_are_judged_in_the_same_call(
+    says: str, left: list[tuple[str, str]]
+) -> None:
+    world, judge = research(), Judge({LAKES[2]: says, "": "supported" if says else ""})
+    filled(world, LAKES)
+    world.grow(compose_answer(draft("Idestam founded it [1].", (1, FOUNDER)), world.sources)[0])
+    found = checked(world, judge)
+    assert judge.tasks == ["verify"] and f">{LAKES[2]}</claim>" in judge.asked[0].prompt()
+    added = [claim for claim in found.claims if claim.text == LAKES[2]]
+    assert [(claim.verdict, claim.by) for claim in added] == left
+
+
 def test_a_value_that_fails_is_missing_or_gives_way_to_another() -> None:
     world, judge = research(), Judge({"founder: Tampere": "unsupported", "": "supported"})
     filled(world, LAKES)

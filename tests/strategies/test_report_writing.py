@@ -104,7 +104,7 @@ def test_a_summary_is_never_missing(
 def test_sentences_that_contradict_each_other_are_told_as_a_conflict(
     world: Services, settings: Settings
 ) -> None:
-    """Both sides, in the summary too, and in no section. Numbers of no sentence say nothing."""
+    """Both sides, and in no other place. Numbers of no sentence say nothing."""
     quotes = "Velmora Works was founded by Ada Lindqvist.", "Ada Lindqvist was born in Uppsala."
     rows = [{"text": q, "citations": [{"source": n, "quote": q}]} for n, q in enumerate(quotes, 1)]
     third = {**rows[0], "text": "The founder is Ada Lindqvist."}
@@ -115,7 +115,7 @@ def test_sentences_that_contradict_each_other_are_told_as_a_conflict(
     script_replies(world, reply, task="summary")
     _, answer = run_checked_report(TOPIC, settings)
     assert answer.report and [claim.text for claim in answer.report.conflicts] == [*quotes]
-    assert all(f"- {quote[:-1]}" in answer.answer for quote in quotes)
+    assert not any(quote[:-1] in answer.answer for quote in quotes)
     assert [claim.text for claim in answer.report.sections[0].sentences] == [third["text"]]
     assert answer.status == "partial" and any("disagree" in one for one in answer.warnings)
 
@@ -139,7 +139,7 @@ def test_sides_of_a_conflict_that_a_model_judged_stand_in_the_audit(
     assert answer.report and [claim.text for claim in answer.report.conflicts] == [*texts]
     assert {claim.by for claim in answer.report.conflicts} != {"rule"}
     told = [claim.text for claim in answer.claims]
-    assert len(set(told)) == len(told) == 3
+    assert len(set(told)) == len(told) == 1
     assert audit_answer(answer.model_dump(mode="json"))["failures"] == []
 
 

@@ -245,7 +245,7 @@ class SumUp:
     """Gives a checked report its title and summary, made from the sentences that stand.
 
     A sentence of the summary cites what those cite that it sums up. Sentences that by the model
-    contradict each other are told as a conflict, both sides in the summary too.
+    contradict each other are told as a conflict alone.
     """
 
     ask: Ask
@@ -275,7 +275,6 @@ class SumUp:
         report = report.model_copy(update={"conflicts": (*report.conflicts, *opposed)})
         most = max(LEAST_WORDS, SUMMARY_SHARE * self.settings.report_words)
         summary = tuple(cut_words(summary[:MAX_SUMMARY_SENTENCES], most))
-        summary = (*summary, *opposed)
         title = clean_line(text.title, 200) or report.title
         yield Answered(
             text=make_answered(summary, ()).text,
