@@ -6,7 +6,6 @@ import re
 import tomllib
 import unicodedata
 from collections import Counter
-from decimal import Decimal
 from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import islice
@@ -40,8 +39,6 @@ class Language(NamedTuple):
     articles: tuple[str, ...]  # what is written before a word, in one with it
     has_decimal_comma: bool  # `1.234` is more than a thousand
     has_noun_capitals: bool  # every noun has a capital letter, which then tells no name
-    extremes: tuple[tuple[str, re.Pattern[str]], ...]  # `max`, `min`: that something is the most
-    ratios: tuple[tuple[re.Pattern[str], Decimal], ...]  # a half, a third, twice
 
     def drop_article(self, word: str) -> str:
         """A word without the article that is written in one with it."""
@@ -55,7 +52,6 @@ def load_language(tag: str) -> Language:
     file = files("agent.evidence.languages").joinpath(f"{tag}.toml")
     table = tomllib.loads(file.read_text("utf-8"))
     stop, spaced = table["stop"].split(), "breaks" not in table
-    ratios = (row.rpartition("=") for row in table["ratios"].split(";"))
     return Language(
         tag=tag,
         stop=frozenset((*stop, *map(_bare, stop))),
@@ -64,13 +60,7 @@ def load_language(tag: str) -> Language:
         articles=tuple(table.get("articles", "").split()),
         has_decimal_comma=table.get("decimal") == ",",
         has_noun_capitals=table.get("nouns", False),
-        extremes=tuple((kind, _pattern(table[kind], spaced)) for kind in ("max", "min")),
-        ratios=tuple((_pattern(x.strip(), spaced), Decimal(y.strip())) for x, _, y in ratios),
     )
-
-
-def _pattern(words: str, spaced: bool) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w)(?:{words})(?!\w)" if spaced else words, re.I)
 
 
 def _bare(word: str) -> str:

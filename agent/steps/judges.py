@@ -19,12 +19,6 @@ from agent.verification.rules import Assessment
 ItemT = TypeVar("ItemT")
 SIDE_BY_SIDE = 8  # calls of the judge at a time
 
-HINTS = (
-    "Hints about some claims, by their words alone; they may mislead. A source that has the words "
-    "only to deny, doubt, suppose or ask them, as fiction, as out of date, or as what somebody "
-    "else says, does not support them:"
-)
-
 # --- the tasks ---------------------------------------------------------------------------------
 
 
@@ -38,8 +32,8 @@ class Judgement(Frozen):
     )
     calculation: str | None = Field(
         default=None,
-        description="arithmetic over numbers as the quotes have them, where a number of the claim, "
-        "a count or a superlative follows from them: `100 * 3 / (3 + 1)`; else null",
+        description="arithmetic over numbers as the quotes have them, where a number "
+        "or a count of the claim follows from them: `100 * 3 / (3 + 1)`; else null",
     )
 
     def to_assessment(self, model: str) -> Assessment:
@@ -56,7 +50,7 @@ class Judgements(Frozen):
 
 #: For a judge: how it shows that a number follows from others. The program computes it itself.
 CALCULATION_RULE = (
-    "Where a number of the claim, a count or a superlative is not in a source and follows from "
+    "Where a number or a count of the claim is not in a source and follows from "
     "numbers there, give the arithmetic as calculation, with the numbers as they stand there: "
     "+ - * /, parentheses, min, max, sum, count, days, years: `100 * 3 / (3 + 1)`, "
     "`max(120, 95, 80)`, `count(120 > 90, 95 > 90, 80 > 90)`, `years(1990-05-01, 2020-03-02)`."
@@ -70,7 +64,6 @@ class JudgeClaims(Task[Judgements]):
     kind: ClassVar[TaskKind] = "judge"
 
     claims: tuple[Claim, ...]
-    hints: tuple[str, ...] = ()  # what words alone tell of each claim; "" for nothing
 
     def system_prompt(self) -> str:
         return (
@@ -86,8 +79,7 @@ class JudgeClaims(Task[Judgements]):
         )
 
     def prompt(self) -> str:
-        hints = [f"{n}. {escape(hint)}" for n, hint in enumerate(self.hints, 1) if hint]
-        return "\n".join((render_claims(self, self.claims), *([HINTS, *hints] if hints else ())))
+        return render_claims(self, self.claims)
 
 
 def render_claims(task: Task[Any], claims: Sequence[Claim]) -> str:

@@ -1,8 +1,8 @@
 """Arithmetic that a judge gives for a claim: computed here, over numbers of the claim's quotes.
 
 It holds where each number of it stands in a quote, or is a constant that something is multiplied or
-divided by; and where what it gives is a number that the claim states, at the claim's own precision,
-or the largest or the smallest, and the claim is about the thing that has it.
+divided by; and where what it gives is a number that the claim states, at the claim's own precision.
+Of what a superlative is said is for the judge.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import date
 from decimal import Decimal
-from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from agent.evidence import content_words, fold
+from agent.evidence import fold
 from agent.evidence.language import language_of
 from agent.evidence.quantities import (
     Day,
@@ -30,7 +29,6 @@ from agent.evidence.quantities import (
     compute_arithmetic,
     find_missing,
     find_operand,
-    find_rounding,
     is_told,
     list_terms,
     parse_arithmetic,
@@ -48,10 +46,7 @@ NONE = frozenset(("", "null", "none", "n/a", "-"))
 CONSTANTS = frozenset(map(Decimal, "100 1000 12 24 60 7 365.25".split()))
 OF_TEMPERATURES = frozenset(map(Decimal, "9 5 32 1.8".split()))
 FACTOR_DIGITS = 3  # the fewest of a factor between two units: a shorter one may be any number
-RATIO = Decimal("0.05")  # how far what is called a half or a third may be from it, as a share
 MOST_ITEMS = 50  # that a claim counts
-MOST_TIMES = 5  # what is more, where a claim tells a ratio in words, is in hundredths
-BEYOND = ("over", "least", "under", "most")
 ACROSS = ("min", "max", "sum", "count")
 
 
@@ -88,7 +83,7 @@ def compute_claim(expression: str, claim: str, places: Sequence[QuotePlace]) -> 
 
     A number may stand anywhere in a sentence that a quote is of. What cannot be read as arithmetic
     is none: small models write their reasons there. They also compute what nobody asked: a fault
-    counts only where the claim says a number that its quotes do not have, or a superlative.
+    counts only where the claim says a number that its quotes do not have.
     """
     if (expression := expression.strip()).casefold() in NONE:
         return None
@@ -109,9 +104,8 @@ def compute_claim(expression: str, claim: str, places: Sequence[QuotePlace]) -> 
 
 
 def _needs_arithmetic(claim: str, places: Sequence[QuotePlace]) -> bool:
-    """Whether a claim says a superlative, or a number that its quotes do not have."""
-    extremes = (words.search(claim) for _, words in language_of(claim).extremes)
-    return any(extremes) or bool(find_missing(claim, _given_texts(places), derived=False))
+    """Whether a claim says a number that its quotes do not have."""
+    return bool(find_missing(claim, _given_texts(places), derived=False))
 
 
 def _given_texts(places: Sequence[QuotePlace]) -> list[str]:
@@ -129,10 +123,10 @@ def _compute(
     modes = [(bare, last) for bare in (False, True)[: 1 + converts] for last in readings]
     totals = [_total(node, found, bare=bare, last=last) for bare, last in modes]
     all_told = [
-        (list(_list_told(node, total, found, claim, last)), total, last)
+        (list(_list_told(node, total, found, claim, last)), total)
         for (_, last), total in zip(modes, totals, strict=True)
     ]
-    told, total, last = next((one for one in all_told if one[0]), all_told[0])
+    told, total = next((one for one in all_told if one[0]), all_told[0])
     if isinstance(node, Term) and not told:
         return None
     size = Decimal(str(next((one.unit.size for one in found if one.unit), 1))) ** total.power
@@ -142,12 +136,8 @@ def _compute(
         value=int(value) if value.is_integer() else value,
         operands=tuple(dict.fromkeys(_operand(one) for one in found if one.place)),
     )
-    extremes = language_of(claim).extremes
-    is_extreme = any(node[0] == kind and words.search(claim) for kind, words in extremes)
-    if not told and not is_extreme:
+    if not told:
         return Computed(made, f"{expression} is {round(value, 3):,g}, which the claim does not say")
-    if isinstance(node, Operation) and (fault := _find_fault(node, found, claim, is_extreme, last)):
-        return Computed(made, fault)
     known = {*told, *(one.meant for one in found if not one.place)}
     left = (one for one in find_missing(claim, _given_texts(places)) if one not in known)
     counted = {float(items), value if told and made.expression[:5] == "count" else 0.0}
@@ -262,7 +252,7 @@ def _total(node: Node, found: Sequence[_Found], *, bare: bool = False, last: int
 def _list_told(
     node: Node, total: Measure, found: Sequence[_Found], claim: str, last: int
 ) -> Iterator[Quantity]:
-    """The numbers of a claim that tell what a calculation gives; words for ratios, too."""
+    """The numbers of a claim that tell what a calculation gives."""
     unit, value = next((one.unit for one in found if one.unit), None), abs(total.value)
     if isinstance(node, Operation) and node.name == "count":
         if value in _read_counts(claim, len(node.args)):
@@ -273,13 +263,6 @@ def _list_told(
             is_told(one, said, last) for one in _in_unit_of(said, total, unit, found)
         ):
             yield said
-    for words, ratio in language_of(claim).ratios:
-        for match in words.finditer(claim):
-            rough = find_rounding(claim, match.start())[0]
-            said = Number(match[0], (float(ratio),), rough=rough)
-            share = value / 100 if value > MOST_TIMES else value
-            if abs(share - ratio) <= RATIO * ratio or (rough in BEYOND and is_told(share, said)):
-                yield said
 
 
 def _in_unit_of(
@@ -296,64 +279,9 @@ def _in_unit_of(
         yield value * 100
 
 
-# --- what the claim makes of it -------------------------------------------------------------------
-
-
-def _find_fault(
-    node: Operation, found: Sequence[_Found], claim: str, is_extreme: bool, last: int
-) -> str:
-    """Why a claim does not say what its calculation gives, though the numbers are right."""
-    if node.name == "count":
-        numbers = [one for one in read_quantities(claim) if isinstance(one, Number)]
-        limits = [one for one in numbers if one.rough in BEYOND]
-        counted = [one.meant for one in found if one.term in node.args]
-        beyond = (
-            f"{one.text} is not {limit.rough} {limit.text}"
-            for one in counted
-            for limit in limits
-            if isinstance(one, Number)
-            and not is_told(Decimal(f"{one.values[last]:.15g}"), limit, last)
-        )
-        return next(beyond, "")
-    if not is_extreme:
-        return ""
-    counts = _read_counts(claim)
-    if counts - {1.0} and len(node.args) not in counts:
-        return f"it is computed over {len(node.args)}"
-    return _find_other(node, found, claim, last)
-
-
 def _read_counts(claim: str, items: int = 1) -> set[float]:
     """How many things a claim counts, in words of any language; one, where it names no others."""
     read = Reader(claim, is_evidence=True)
     plain = {n.values[0] for n in read.quantities if isinstance(n, Number) and not n.unit}
     counts = {n for n in {*read.loose, *plain} if 1 <= n <= MOST_ITEMS and n == int(n)}
     return counts - {1.0, items} or counts
-
-
-def _find_other(node: Operation, found: Sequence[_Found], claim: str, last: int) -> str:
-    """Where the largest or smallest number is another thing's than the claim's."""
-    words = content_words(claim, tag := language_of(claim).tag)
-    beside = {one: set(content_words(_words_beside(one, found), tag)) for one in found if one.place}
-    owners = ([one for one, held in beside.items() if word in held] for word in words)
-    single = [some[0] for some in owners if len(some) == 1]
-    subject = max(dict.fromkeys(single), key=single.count, default=None)
-    if subject is None:
-        return ""
-    one, best = (_total(some, found, last=last) for some in (subject.term, node))
-    if one == best:
-        return ""
-    return f"{subject.term.text} is not the {node.name}imum"
-
-
-def _words_beside(found: _Found, others: Sequence[_Found]) -> str:
-    """The part of a sentence that is nearer to a number than to any other of the calculation."""
-    text = found.place.text if found.place else ""
-    start, end = touched_sentences(text, found.start, found.end)[0]
-    found_there = ((o.start, o.end) for o in others if o.place and o.place.text == text)
-    same = sorted({span for span in found_there if start <= span[0] < end})
-    for one, other in pairwise(same):
-        middle = (one[1] + other[0]) // 2
-        end = min(end, middle) if one[0] == found.start else end
-        start = max(start, middle) if other[0] == found.start else start
-    return text[start:end]

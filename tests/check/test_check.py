@@ -53,24 +53,19 @@ def rule(claim: str, *texts: str) -> ClaimRuling:
     ("claim", "verdict", "reason"),
     [
         ("The ship carries 120 cars and 360 passengers.", "quoted", ""),
-        ("The ship carries 150 cars and 360 passengers.", "contradicted", "the page says 120"),
-        ("According to the yard, the ship carries 120 cars and 390 passengers.", "contradicted",
-         "the page says 360"),
-        ("Ellen carried her first passengers in August 2017.", "contradicted",
-         "the page says 2019"),
+        ("The ship carries 150 cars and 360 passengers.", "unsupported", "150 is not on the page"),
+        ("According to the yard, the ship carries 120 cars and 390 passengers.", "unsupported",
+         "390 is not on the page"),
+        ("Ellen carried her first passengers in August 2017.", "unchecked", ""),  # two years later
         ("The MF Ampere cost 84 million dollars.", "unsupported",
          "84 million dollars is not on the page"),
         ("“No diesel ferry will cross a fjord again,” Solvik wrote.", "unsupported",
          "these words are not on the page"),
         ("“All new tenders shall ask for zero emissions,” Minister Solvik wrote.", "unchecked", ""),
-        ("“All new tenders shall ask for zero emissions,” wrote Henrik Lund.", "unchecked",
-         "the page does not name Henrik Lund"),
-        ("The yard that built Ellen closed in 1999 after a strike of its welders.", "unchecked",
-         "1999 is not on the page"),
-        ("Lionel Messi lifted the trophy at Lusail while Macron watched.", "unsupported",
-         "the page does not name Lionel Messi or Lusail"),
-        ("Butter and flour are stirred until the sauce thickens.", "unsupported",
-         "the page is about something else"),
+        ("“All new tenders shall ask for zero emissions,” wrote Henrik Lund.", "unchecked", ""),
+        ("The yard that built Ellen closed in 1999 after a strike.", "unchecked", ""),
+        ("Lionel Messi lifted the trophy at Lusail while Macron watched.", "unchecked", ""),
+        ("Butter and flour are stirred until the sauce thickens.", "unchecked", ""),
         ("It crosses the Sognefjord 34 times a day in every weather.", "unchecked", ""),
         ("The ferry Ellen sails about 20 nautical miles on a charge.", "unchecked", ""),
         ("The Union paid for most of the Danish project.", "unchecked", ""),
@@ -83,10 +78,10 @@ def test_what_rules_say(claim: str, verdict: str, reason: str) -> None:
     assert (ruling.verdict, ruling.reason) == (verdict, reason)
 
 
-def test_another_sentence_with_the_number_or_another_script_forbids_a_contradiction() -> None:
+def test_a_number_elsewhere_on_the_page_or_another_script_is_for_a_judge() -> None:
     page = "In 2018 the old town had 4,900 people.\nIn 2019 the old town had 5,000 people.\n"
     assert rule("In 2019 the old town had 5,000 people, they say.", page).verdict == "unchecked"
-    assert rule("In 2019 the old town had 4,800 people.", page).verdict == "contradicted"
+    assert rule("In 2019 the old town had 4,800 people.", page).verdict == "unsupported"
     page = "阿根廷队在卢赛尔体育场击败法国队，梅西捧起大力神杯，姆巴佩上演帽子戏法。" * 5
     assert rule("Lionel Messi lifted the trophy at Lusail.", page).verdict == "unchecked"
     quote = rule("The ship carries 150 cars and 360 passengers.", ELLEN, AMPERE).quote
@@ -141,11 +136,11 @@ def verdicts(result: CheckResult) -> list[str]:
 def test_a_report_is_checked_with_a_model(services: Services, settings: Settings) -> None:
     services.think = judge(VERDICTS)
     result = check(services, settings)
-    told = ["supported", "contradicted", "partial", "partial", "unreadable", "unreadable"]
+    told = ["supported", "unsupported", "partial", "partial", "unreadable", "unreadable"]
     assert verdicts(result) == told  # no judge lifts a name that is nowhere on the page: Denmark
     model = "gemini-3.8-flash"
     assert [claim.by for claim in result.claims[:4]] == [model, "rule", model, model]
-    assert result.claims[2].reason == "“in every weather” is not on the page"
+    assert result.claims[2].reason == "the page says a part of it"
     assert "404" in result.claims[4].reason and "no address" in result.claims[5].reason
     assert [one.text for one in result.uncited] == ["Most captains like the new ships."]
     assert not result.ok and result.status == "partial" and result.error is None
@@ -175,7 +170,7 @@ def test_without_a_model_the_rest_is_open(
 ) -> None:
     services.think = lambda _: Raw(403, "no")
     result = check(services, settings, **changes)
-    assert verdicts(result)[:4] == ["quoted", "contradicted", "unchecked", "unchecked"]
+    assert verdicts(result)[:4] == ["quoted", "unsupported", "unchecked", "unchecked"]
     assert result.error is None and bool(services.model_requests) == (not changes)
     assert changes or any("403" in one or "rules" in one for one in result.warnings)
 
@@ -293,9 +288,9 @@ def test_text_has_marks(services: Services, settings: Settings) -> None:
     services.think = judge(VERDICTS)
     result = check(services, settings)
     text = check_to_text(result)
-    assert "\n1 sentence does not hold\n1 contradicted, 2 in part," in text
+    assert "\n1 sentence does not hold\n1 not on the page, 2 in part," in text
     assert "360 passengers [1]. ✓ The ship carries 150" in text
-    assert "\n  ✗ contradicted: the page says 120\n" in text
+    assert "\n  ✗ not on the page: 150 is not on the page\n" in text
 
 
 CORPUS = [
@@ -355,7 +350,7 @@ def test_a_report_is_checked_over_http(web: Web) -> None:
     value = response.json()
     assert response.status_code == 200 and not value["ok"]
     jsonschema.validate(value, check_schema())
-    assert value["report"]["name"] == "r.md" and value["claims"][0]["verdict"] == "contradicted"
+    assert value["report"]["name"] == "r.md" and value["claims"][0]["verdict"] == "unsupported"
     name = response.headers["x-run-id"]
     again = web.client.get(f"/api/runs/{name}").json()
     assert again["answer"]["check"]["claims"] == value["claims"]
@@ -364,7 +359,7 @@ def test_a_report_is_checked_over_http(web: Web) -> None:
         f: web.client.get(f"/api/runs/{name}/answer?format={f}").text
         for f in ("json", "text", "html")
     }
-    assert files["html"].count('class="verdict contradicted"') and "✗" in files["text"]
+    assert files["html"].count('class="verdict unsupported"') and "✗" in files["text"]
     asked = {"report": FALSE, "name": "r.md", "form": "html"}
     assert web.client.post("/api/check", json=asked).json()["report"]["form"] == "html"
     sent = base64.b64encode(TRUE.encode()).decode()
@@ -393,7 +388,7 @@ def test_a_check_is_streamed(web: Web) -> None:
         frames = [json.loads(x[6:]) for x in response.iter_lines() if x.startswith("data: ")]
     assert [frames[0]["type"], frames[-1]["type"]] == ["start", "end"]
     answer = next(frame["detail"] for frame in frames if frame["type"] == "answer")
-    assert answer["check"]["counts"]["contradicted"] == 1
+    assert answer["check"]["counts"]["unsupported"] == 1
 
 
 def test_the_same_report_in_other_forms_has_the_same_verdicts(
@@ -419,5 +414,5 @@ def test_the_same_report_in_other_forms_has_the_same_verdicts(
         report = read_report(text.encode(), "report.md")
         result = build_check_result(begin_check(settings, RunRequest(report=report)).answer())
         found.append([(one.text, one.verdict, one.reason) for one in result.claims])
-    assert [verdict for _, verdict, _ in found[0]] == ["contradicted", "quoted", "unsupported"]
+    assert [verdict for _, verdict, _ in found[0]] == ["unsupported", "quoted", "unsupported"]
     assert all(one == found[0] for one in found)

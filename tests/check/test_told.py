@@ -71,7 +71,7 @@ def check(text: str, settings: Settings) -> CheckResult:
 @pytest.mark.parametrize(
     ("text", "ok", "status", "summary"),
     [
-        (REPORT, False, 1, "3 sentences do not hold"),
+        (REPORT, False, 1, "2 sentences do not hold"),
         ("Basto halved them [b](https://two.example/b).", None, 3, "No sentence could be judged"),
         ("Ships have captains.", None, 3, "No sentence cites a source"),
         (f"{FERRIES.splitlines()[0]} [a](https://one.example/a)", True, 0, "Every sentence"),
@@ -102,17 +102,17 @@ def test_nothing_read_is_nothing_proved(
 
 def test_what_was_found_and_read_is_told_first(offline: Settings) -> None:
     result = check(REPORT, offline)
-    counts = {"sources": 2, "read": 1, "claims": 5, "judged": 4, "holding": 1}
+    counts = {"sources": 2, "read": 1, "claims": 5, "judged": 3, "holding": 1}
     assert result.shares.model_dump() == counts
     assert check_to_text(result).splitlines()[:5] == [
         "Ferries",
         "",
         "6 sentences, 5 with a source, 2 sources. Taken for markdown with numbers in brackets.",
-        "1 of 2 sources were read, 4 of 5 sentences with a source were judged.",
-        "3 sentences do not hold",
+        "1 of 2 sources were read, 3 of 5 sentences with a source were judged.",
+        "2 sentences do not hold",
     ]
     first, second = result.sources
-    assert first.counts["contradicted"] == 2 and first.counts["quoted"] == 1
+    assert first.counts["unsupported"] == 2 and first.counts["quoted"] == 1
     assert (second.status, second.counts["unreadable"]) == ("unreadable", 1)
     raw = "Ships sail \ue200cite\ue202turn9view0\ue201. " * 3
     told = check_to_text(check(raw, offline)).splitlines()

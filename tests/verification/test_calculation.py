@@ -35,7 +35,6 @@ def compute(expression: str, claim: str, text: str = BRIDGES + OTHERS) -> str:
         ("1240 + 980 + 310", "The three bridges are about 2.5 km long in all."),
         ("100 * 980 / 1240", "The Hallen bridge has 79% of the length of the Norvik bridge."),
         ("1240 / 310", "The Norvik bridge is four times as long as the Aspurg bridge."),
-        ("max(1240, 980, 310)", "The Norvik bridge is the longest of the three bridges."),
         ("count(1240 > 900, 980 > 900, 310 > 900)", "Two of the bridges exceed 900 metres."),
         ("years(1990-05-01, 2020-03-02)", "The Aspurg bridge was open for 29 years."),
         ("days(1990-05-01, 2020-03-02)", "It stood for 10,898 days."),
@@ -53,7 +52,6 @@ def test_what_follows_holds(expression: str, claim: str) -> None:
     [
         ("1240 - 980", "The Norvik bridge is 280 metres longer.", "does not say"),
         ("1240 - 960", "The Norvik bridge is 280 metres longer.", "in none of its quotes"),
-        ("max(1240, 980, 310)", "The Hallen bridge is the longest of the three bridges.", ""),
         ("1240 - 980", "The Norvik bridge is more than 260 metres longer.", "does not say"),
         ("1240 / (980 - 980)", "The Norvik bridge is 260 metres longer.", "cannot be computed"),
     ],

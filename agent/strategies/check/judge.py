@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from agent.evidence import closest_sentences, estimate_tokens, first_sentences
-from agent.evidence.language import language_of
 from agent.evidence.quantities import missing_quantities
 from agent.evidence.sentences import Span
 from agent.outside import AskMany, Excerpt
@@ -30,13 +29,12 @@ from agent.state.urls import canonical_url
 from agent.steps.judges import Docket, JudgeClaims, judge_groups
 from agent.steps.prompt_rules import DATA_RULE
 from agent.strategies.check.read_cited import Found, index_sources
-from agent.verification.cited_claims import ClaimRuling, missing_on_pages, missing_words, rule_claim
+from agent.verification.cited_claims import ClaimRuling, missing_on_pages, rule_claim
 from agent.verification.differences import find_differences
 from agent.verification.rules import Assessment, explain_fault, limit_assessment
 from agent.verification.shown import QuotePlace, spans_around, text_around_quotes
 
 SHOWN = 3  # sentences of each page that a judge is shown for a claim, with their neighbours
-PEERS = 8  # sentences that a superlative may be about
 MOST_SHOWN = 3  # pages of a claim that a judge is shown
 FEWEST_TO_BATCH = 2  # a model that is given one claim at a time is given no more here
 BATCHES = 3  # claims cost little beside the pages that they share: so many times the usual number
@@ -124,7 +122,6 @@ class JudgeReport:
             claims=tuple(case.claim for case in cases),
             evidence=_excerpts(cases),
             language=self._settings.lang,
-            hints=tuple(case.ruling.reason for case in cases),
         )
 
 
@@ -172,14 +169,8 @@ def _excerpts(cases: Sequence[_Case]) -> tuple[Excerpt, ...]:
 
 
 def _near(claim: str, source: Source) -> list[Quote]:
-    """The sentences nearest to a claim; the first ones of a page that shares no word with it.
-
-    With a claim of a superlative come those like the nearest one: it was computed over them.
-    """
-    near = closest_sentences(claim, [source], SHOWN) or first_sentences(source, SHOWN)
-    if near and any(words.search(claim) for _, words in language_of(claim).extremes):
-        near += [q for q in closest_sentences(near[0].text, [source], PEERS) if q not in near]
-    return near
+    """The sentences nearest to a claim; the first ones of a page that shares no word with it."""
+    return closest_sentences(claim, [source], SHOWN) or first_sentences(source, SHOWN)
 
 
 # --- what is said of it ---------------------------------------------------------------------------
@@ -268,8 +259,6 @@ def _explain(verdict: Verdict, case: _Case) -> str:
         return "the page says otherwise"
     near = [quote for source in case.sources for quote in _near(case.sentence.text, source)]
     missing = missing_on_pages(case.sentence.text, near, case.sources)
-    pages = [f"{source.page.title}\n{source.page.text}" for source in case.sources]
-    words = missing[0].text.strip() if missing else missing_words(case.sentence.text, pages)
-    if words:
-        return f"“{words}” is not on the page"
+    if missing:
+        return f"“{missing[0].text.strip()}” is not on the page"
     return "the page says a part of it" if verdict == "partial" else "the page does not say it"
