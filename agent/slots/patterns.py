@@ -21,18 +21,7 @@ REMEDY = (
     "Write it without backreferences and lookaround, with repetitions up to 1000: "
     "the syntax is RE2's."
 )
-#: How RE2 spells an escape that it lacks, or that means ASCII alone to it: outside of brackets and
-#: within them.
-_ESCAPES = {
-    "d": (r"\p{Nd}", r"\p{Nd}"),
-    "D": (r"\P{Nd}", r"\P{Nd}"),
-    "w": (r"[\p{L}\p{N}_]", r"\p{L}\p{N}_"),
-    "W": (r"[^\p{L}\p{N}_]", r"\W"),
-    "s": (r"[\s\v\x{85}\p{Z}]", r"\s\v\x{85}\p{Z}"),
-    "S": (r"[^\s\v\x{85}\p{Z}]", r"\S"),
-    "Z": (r"\z", r"\z"),
-}
-_TOKEN = re.compile(r"\\u([0-9a-fA-F]{4})|\\(.)|(\[)|(\])|[^\\\[\]]+", re.S)
+_CODE = re.compile(r"(?<!\\)((?:\\\\)*)\\u([0-9a-fA-F]{4})")  # as ECMA 262 writes a character
 
 
 def compile_pattern(pattern: str) -> None:
@@ -81,25 +70,9 @@ def _compile(pattern: str) -> Any:
     options = re2.Options()
     options.max_mem = MEMORY
     options.log_errors = False
-    return re2.compile(_to_re2(_encodable(pattern)), options)
+    return re2.compile(_CODE.sub(r"\1\\x{\2}", _encodable(pattern)), options)
 
 
 def _encodable(text: str) -> str:
     """A text without lone surrogates, which RE2 cannot be given."""
     return text.encode("utf-8", "replace").decode()
-
-
-def _to_re2(pattern: str) -> str:
-    """A pattern in RE2's spelling: `\\u00e9`, and letters and digits of every script."""
-    written: list[str] = []
-    inside = False
-    for token in _TOKEN.finditer(pattern):
-        code, escaped, opens, closes = token.groups()
-        inside = (inside or bool(opens)) and not (closes and written[-1:] not in (["["], ["[^"]))
-        if code:
-            written.append(rf"\x{{{code}}}")
-        elif escaped in _ESCAPES:
-            written.append(_ESCAPES[escaped][inside])
-        else:
-            written.append(token[0])
-    return "".join(written)

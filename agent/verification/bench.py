@@ -351,16 +351,6 @@ def claim_groups(answer: Composed) -> list[tuple[Claim, ...]]:
     return [answer.claims, *themes]
 
 
-def replace_claims(answer: Verified, change: Callable[[Claim], Claim]) -> Verified:
-    """An answer with each claim changed."""
-
-    def change_all(claims: Iterable[Claim]) -> tuple[Claim, ...]:
-        return tuple(map(change, claims))
-
-    report = answer.report and _report(answer.report, change_all)
-    return answer.model_copy(update={"claims": change_all(answer.claims), "report": report})
-
-
 def _check_intros(
     rows: list[list[Claim]], places: Callable[[Claim], Sequence[QuotePlace]]
 ) -> list[list[Claim]]:
