@@ -6,7 +6,14 @@ from base64 import b64decode
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import AliasChoices, ConfigDict, Field, StringConstraints, create_model
+from pydantic import (
+    AliasChoices,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    create_model,
+    model_validator,
+)
 
 from agent.documents.reports.reader import read_report
 from agent.errors import UsageError
@@ -58,6 +65,20 @@ class RequestBody(Frozen):
     model_config = ConfigDict(defer_build=False)  # FastAPI cannot wrap a model that is not built
 
     detach: bool = Field(default=False, description="the run goes on when the client goes away")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_flags_as_numbers(cls, body: Any) -> Any:
+        """Raise ValueError for `true` where a number is wanted: pydantic would take it as 1."""
+        flags = (
+            [n for n, value in body.items() if isinstance(value, bool)]
+            if isinstance(body, dict)
+            else []
+        )
+        for name in cls.model_fields.keys() & flags:
+            if "bool" not in str(cls.model_fields[name].annotation):
+                raise ValueError(f"{name} is no flag")
+        return body
 
     def setting_overrides(self, server: Settings) -> dict[str, Any]:
         """The settings that the request sets; caps are at most those of the server."""

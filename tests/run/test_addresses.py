@@ -51,7 +51,7 @@ def test_nothing_that_is_shared_has_a_path(tmp_path: Path, name: str, strategy: 
     for text in shared.values():
         assert "file:" not in text and "home of ann" not in text and "home%20of" not in text
         assert str(tmp_path) not in text
-    journal = Path(told.json()["run"]["journal"])
+    journal = home / "runs" / told.json()["run"]["journal"]
     header = json.loads(journal.read_text("utf-8").splitlines()[0])
     assert header["corpus"] == str(corpus)  # only the journal knows
 

@@ -168,7 +168,7 @@ def test_odd_rows_are_used_or_counted(tmp_path: Path) -> None:
     assert corpus.skipped_files == ("rows.jsonl: 9 unusable rows",)
     hits = [corpus.search(word)[0] for word in ("alpha", "beta", "gamma", "delta")]
     rows = [hit.url.rpartition("?")[2] for hit in hits]
-    assert rows == ["id=True", "row=10", "row=11", "row=12"]
+    assert rows == ["id=True", "row=11", "row=12", "row=13"]
     assert corpus.read(hits[1].url).text == "beta  [2J"
     assert max(len(hit.title) for hit in hits) <= 1000
 

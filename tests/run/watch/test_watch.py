@@ -98,7 +98,7 @@ def test_what_read_less_or_was_degraded_is_no_change(
     shop.pages["shop"] = page(99)
     shop.think = lambda asked: DOWN if "lite" not in asked.model else think(asked)
     status, told, said = ask(capsys)  # another model stood in
-    assert (status, told) == (0, []) and "degraded" in said
+    assert (status, told) == (0, []) and "substitute" in said
     shop.think = think
     assert [one["new"]["value"] for one in ask(capsys)[1]] == ["99 euros"]
 
