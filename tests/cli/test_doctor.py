@@ -104,7 +104,7 @@ def test_with_nothing_set_it_says_what_to_set_and_exits_1(tmp_path: Path) -> Non
     assert "GEMINI_API_KEY" in rows["model"]["detail"] and "Claude" in rows["model"]["remedy"]
     assert rows["search wikipedia"]["status"] == "fail" and rows["search wikipedia"]["remedy"]
     done = doctor(cwd=tmp_path, environment=environment)
-    assert done.stdout.startswith("Not ready: no model, no search. With --offline")
+    assert done.stdout.startswith("Not ready: no model, no search. It works with --offline")
     lines = done.stdout.splitlines()
     assert len(lines) <= 15 and "GEMINI_API_KEY is not set" in lines[2] + lines[3]
 

@@ -155,7 +155,8 @@ def test_a_pattern_that_takes_exponential_time_elsewhere_is_matched() -> None:
 
 
 @pytest.mark.parametrize(
-    "pattern", [r"(a)\1", "a(?=b)", "(?<!a)b", "(?!a)b", "(a{1000}){1000}", "(", "[", "a" * 201]
+    "pattern",
+    [r"(a)\1", "a(?=b)", "(?<!a)b", "(?!a)b", "(a{1000}){1000}", "(", "[", r"a\Z", "a" * 201],
 )
 def test_a_pattern_that_cannot_be_matched_in_bounded_time_is_refused(pattern: str) -> None:
     with pytest.raises(UsageError, match="at #/properties/code: the pattern"):
@@ -165,17 +166,15 @@ def test_a_pattern_that_cannot_be_matched_in_bounded_time_is_refused(pattern: st
 @pytest.mark.parametrize(
     "pattern, text, found",
     [
-        (r"^\w+$", "Müller", True),
+        (r"^\w+$", "Müller", False),
         (r"^\d{4}-\d\d$", "2022-12", True),
-        (r"^\d$", "٣", True),
-        (r"^\S+\s\S+$", "a\u00a0b", True),
+        (r"^\d$", "٣", False),
         (r"\u00e9$", "café", True),
         (r"^[^\u0000-\u007f]+$", "abc", False),
-        (r"a\Z", "ba", True),
         (r"", "\ud800", True),
     ],
 )
-def test_patterns_mean_what_they_mean_to_python(pattern: str, text: str, found: bool) -> None:
+def test_patterns_mean_what_ecma_262_says(pattern: str, text: str, found: bool) -> None:
     compile_pattern(pattern)
     assert has_match(pattern, text) is found
 

@@ -95,7 +95,7 @@ async def pages(client: Client, answer: dict[str, Any]) -> None:
 async def audits(client: Client, answer: dict[str, Any]) -> None:
     found = (await client.call_tool("audit", {"answer": answer})).structured_content
     assert found["ok"] and found["checked"]["citations"] == len(answer["citations"]) > 0
-    forged = json.loads(json.dumps(answer).replace("Argentina won", "Argentina lost"))
+    forged = json.loads(json.dumps(answer).replace("Argentina", "Bolivia"))
     assert not (await client.call_tool("audit", {"answer": forged})).structured_content["ok"]
     elsewhere = {**answer, "run": {**answer["run"], "id": "../../etc/passwd"}}
     refused = await client.call_tool("audit", {"answer": elsewhere})

@@ -94,7 +94,7 @@ def test_an_answer_runs_the_run_once(tmp_path: Path) -> None:
     settings = Settings(offline=True, runs_dir=tmp_path, cache_dir=tmp_path)
     run = research("Who founded LEGO?", settings)
     first, events = run.answer(), len(run.research.events)
-    assert first.status == "partial" and run.answer().answer == first.answer
+    assert first.status == "complete" and run.answer().answer == first.answer
     assert len(run.research.events) == events > 5
 
 

@@ -289,7 +289,7 @@ def test_the_api_is_told_as_it_is() -> None:
         assert method.lower() in paths[path], f"{method} {path}"
     words = set(re.findall(r"\w+", "".join(PAGES[name] for name in MANUAL)))
     assert {"question", "detach", *REQUEST_FIELDS} <= words
-    told = text.split("**A stream** tells")[1].split("each as")[0]
+    told = text.split("**A stream** sends")[1].split("each as")[0]
     assert set(re.findall(r"[a-z]+", told)) >= set(get_args(FrameType))
 
 

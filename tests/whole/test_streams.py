@@ -401,7 +401,7 @@ def test_a_batch_on_a_full_disk_keeps_whole_rows_and_goes_on(
     (folder / "many.txt").write_text(f"{TOPIC}\n" * 3, "utf-8")
     rows = small_disk / "rows.jsonl"
     batch = ("batch", "many.txt", *BATCH[2:], str(rows))
-    (small_disk / "ballast").write_bytes(b"x" * (52 * 1024))
+    (small_disk / "ballast").write_bytes(b"x" * (40 * 1024))
     done = run(folder, batch)
     assert done.returncode == 1 and "No space left" in done.lines()[-2]
     kept = rows.read_text("utf-8").splitlines(keepends=True)
