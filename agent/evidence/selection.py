@@ -217,8 +217,7 @@ ALL_QUERIES = 1.0
 #: What a query beside the first counts. The first is the topic; those of a first round say it anew,
 #: and lead to passages about other things of its names. On long pages (60 questions of several
 #: hops and 40 of one, the half for tuning) 29 and 27 were right with 0, 34 and 29 with .4, 36 and
-#: 28 with .75, 32 and 27 with .4 in the first round and 1 later. Of 13 tournaments
-#: (`python -m evals.slots`) a winner more is wrong from .5 on.
+#: 28 with .75, 32 and 27 with .4 in the first round and 1 later: `evals --only reading`.
 FURTHER = 0.4
 #: Rows one below the other, and how many of them are a long table.
 _TABLE, LONG_TABLE = re.compile(r"(?:^[^\n]* \| [^\n]*\n?)++", re.M), 500

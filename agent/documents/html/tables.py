@@ -12,7 +12,7 @@ from itertools import islice
 from agent.documents.html.lines import CELL_TAGS, Element, render_text
 
 #: Characters of text around the table of a box. A match box of Wikipedia has some 150, and
-#: paragraphs are longer. Found on data/worldcup; run `python -m evals.slots` after changing it.
+#: paragraphs are longer. Found on pages of World Cups; `python -m evals.tables` shows a change.
 MAX_AROUND = 400
 MAX_CELL = 1200  # characters in one cell; a longer one holds prose, so its table is a layout table
 MAX_TABLES = 1000  # of a page; the largest real page measured has 117
