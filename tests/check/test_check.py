@@ -320,7 +320,7 @@ def test_the_exit_status_says_whether_all_stands(tmp_path: Path, corpus: Path) -
     assert status == 0 and json.loads(shown)["ok"] is True
     out = tmp_path / "r.json"
     status, shown = call("-", *offline, "--out", str(out), stdin=FALSE)
-    assert status == 1 and json.loads(shown)["claims"][0]["reason"] == "the page says 120"
+    assert status == 1 and json.loads(shown)["claims"][0]["reason"] == "150 is not on the page"
     assert out.read_text("utf-8") == shown
     assert call("-", *offline, "--fail-on", "", stdin=FALSE)[0] == 0
     assert call("-", *offline, "--fail-on", "quoted", stdin=TRUE)[0] == 1
