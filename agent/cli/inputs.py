@@ -76,14 +76,13 @@ _NOT_REPLAYED = (
 ).split()
 
 
-_OPTION_NAMES = {"reader": "for", "max_citations": "citations"}  # else as the field
-
-
 def _refuse_idle_options(options: dict[str, Any], settings: Settings) -> None:
     """Raise UsageError for the first option that could have no effect beside the others."""
+    from agent.settings.loading import OPTION_NAMES
+
     for names, why in _find_idle_options(options, settings):
         if name := next((name for name in names if options[name]), None):
-            flag = f"--{_OPTION_NAMES.get(name, name).replace('_', '-')}"
+            flag = f"--{OPTION_NAMES.get(name, name).replace('_', '-')}"
             raise UsageError(f"{flag} has no effect here: {why}.", f"Leave {flag} out.")
 
 

@@ -18,6 +18,9 @@ from agent.state import RunRequest
 
 M = TypeVar("M", bound=BaseModel)
 
+#: The options that are not named as their fields.
+OPTION_NAMES = {"reader": "for", "max_citations": "citations"}
+
 
 def parse_settings(environment: Mapping[str, str], **overrides: Any) -> Settings:
     """Settings from the variables of an environment; an override that is not None wins.
@@ -123,5 +126,4 @@ def _names_of(field: str, *, is_variable: bool) -> str:
     """The variables, or the option, that set a field, for an error message."""
     if is_variable:
         return " or ".join(name for name, known in KNOWN_VARIABLES.items() if known == field)
-    option = {"reader": "for", "max_citations": "citations"}.get(field, field)
-    return f"--{option.removeprefix('api_').replace('_', '-')}"
+    return f"--{OPTION_NAMES.get(field, field).removeprefix('api_').replace('_', '-')}"
