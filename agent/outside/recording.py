@@ -33,8 +33,9 @@ from agent.errors import (
 )
 from agent.outside.input_file import open_regular, read_at, read_lines
 from agent.state import Attempt, EarlierAnswer, Frozen, ModelCost, Outcome
+from agent.state.claims import MAX_EARLIER
 from agent.state.json_data import Json, get_path, parse_json
-from agent.state.values import MAX_EARLIER, MAX_TOKENS
+from agent.state.values import MAX_TOKENS
 
 VERSION = 2  # of the format: since 2 a run that ended has an answer line
 ANSWER_START = b'{"answer": '  # of an answer's line, which is found without parsing the others

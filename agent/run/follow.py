@@ -12,8 +12,8 @@ from agent.run.header import journal_path
 from agent.run.stored import read_answer
 from agent.settings import Settings
 from agent.state import EarlierAnswer, RunRequest
+from agent.state.claims import LONGEST_EARLIER, MAX_EARLIER
 from agent.state.sanitizing import sanitize_line
-from agent.state.values import LONGEST_EARLIER, MAX_EARLIER
 
 MAX_CHAIN = 100  # runs that follow one another whose pages are searched
 

@@ -25,11 +25,11 @@ from agent.outside.recording import (
 from agent.run.replay import replay
 from agent.settings import Settings
 from agent.state import Claim, Event, Failed, Hit, Page, PageRead, Research, Searched, SearchResults
+from agent.state.claims import LONGEST_EARLIER
 from agent.state.json_data import Json, get_path
 from agent.state.run_request import RunRequest
 from agent.state.sanitizing import sanitize_line
 from agent.state.urls import canonical_url
-from agent.state.values import LONGEST_EARLIER
 
 OLDER = "An earlier version made this run: its last draft is shown as it was, unchecked."
 NOT_ENDED = "The run was cut off or is still under way: its journal holds no answer."

@@ -16,8 +16,8 @@ from agent.answer.chat_message import find_run_name
 from agent.evidence.markers import strip_markers
 from agent.server.request import Question
 from agent.state import EarlierAnswer
+from agent.state.claims import LONGEST_EARLIER, MAX_EARLIER
 from agent.state.sanitizing import sanitize_line
-from agent.state.values import LONGEST_EARLIER, MAX_EARLIER
 
 #: Each model, and the settings that it stands for.
 MODELS: dict[str, dict[str, Any]] = {

@@ -4,6 +4,7 @@ Values and events are immutable. `Research.grow` is the only place where state c
 be computed from the events is a property of `Research`.
 """
 
+from agent.state.claims import *
 from agent.state.events import *
 from agent.state.knowledge import *
 from agent.state.plans import *

@@ -6,23 +6,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from agent.state.claims import Claim, Draft, Finding, Report, Slot, Statement
 from agent.state.plans import Plan
 from agent.state.reports import CheckedClaim
-from agent.state.values import (
-    Attempt,
-    Claim,
-    Draft,
-    Finding,
-    Frozen,
-    Hit,
-    Outcome,
-    Page,
-    Quote,
-    Report,
-    SearchResults,
-    Slot,
-    Statement,
-)
+from agent.state.values import Attempt, Frozen, Hit, Outcome, Page, Quote, SearchResults
 
 
 class Started(Frozen):

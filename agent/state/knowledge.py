@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from itertools import zip_longest
 from typing import TypeVar
 
+from agent.state.claims import Draft, Finding, Slot, Statement
 from agent.state.events import (
     Asked,
     Blocked,
@@ -24,18 +25,7 @@ from agent.state.events import (
     Verified,
 )
 from agent.state.urls import canonical_url
-from agent.state.values import (
-    Attempt,
-    Draft,
-    Finding,
-    Frozen,
-    Hit,
-    SearchResults,
-    Slot,
-    Source,
-    Statement,
-    work_key,
-)
+from agent.state.values import Attempt, Frozen, Hit, SearchResults, Source, work_key
 
 EventT = TypeVar("EventT", bound=Frozen)
 #: The tasks whose reply is an answer, or may be one.

@@ -7,8 +7,9 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
+from agent.state.claims import Slot
 from agent.state.sanitizing import sanitize_line
-from agent.state.values import Frozen, Slot
+from agent.state.values import Frozen
 
 MAX_SECTIONS = 20
 MAX_QUESTIONS = 12  # of a section

@@ -6,7 +6,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from agent.state.values import Calculation, Differences, Frozen, Quote
+from agent.state.claims import Calculation, Differences
+from agent.state.values import Frozen, Quote
 
 MAX_REPORT_CHARS = 400_000
 MAX_SENTENCES = 2000

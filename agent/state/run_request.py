@@ -6,8 +6,9 @@ from pathlib import Path
 
 from pydantic import Field
 
+from agent.state.claims import MAX_EARLIER, EarlierAnswer
 from agent.state.reports import CitedReport
-from agent.state.values import MAX_EARLIER, EarlierAnswer, Frozen
+from agent.state.values import Frozen
 
 
 class RunRequest(Frozen):
