@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from agent.answer.answer_view import show_answer, show_on_terminal, show_report
+from agent.answer.check import CheckResult, build_check_result
+from agent.answer.check_view import show_check
 from agent.answer.html import Markup
 from agent.answer.html_renderer import render_body, render_fragment, render_page
 from agent.answer.markdown_renderer import render_markdown
 
 if TYPE_CHECKING:  # at run time, building an answer imports this module for the report's Markdown
-    from agent.answer.check import CheckResult
     from agent.answer.doc import View
     from agent.answer.report import ReportAnswer
     from agent.answer.schema import Answer, Citation
@@ -50,17 +51,14 @@ def write_answer(
     return writers[name]()
 
 
-def show(answer: Answer, *, is_brief: bool = False) -> View:
+def show(shown: Answer | CheckResult, *, is_brief: bool = False) -> View:
     """What is shown of a run: its answer, or the check that it made.
 
     `is_brief`: as a terminal shows it.
     """
-    if answer.check is None:
-        return show_on_terminal(answer) if is_brief else show_answer(answer)
-    from agent.answer.check import build_check_result
-    from agent.answer.check_view import show_check
-
-    return show_check(build_check_result(answer))
+    if isinstance(shown, CheckResult) or shown.check:
+        return show_check(shown if isinstance(shown, CheckResult) else build_check_result(shown))
+    return show_on_terminal(shown) if is_brief else show_answer(shown)
 
 
 def to_text(answer: Answer, width: int = 100, *, has_colour: bool = False) -> str:
@@ -91,9 +89,12 @@ def report_to_markdown(
     return render_markdown(show_report(report, claims, citations), is_linked=False)
 
 
-def to_html(answer: Answer) -> str:
-    """The answer as a page. Each `[n]` links to its quote on the page, which links to the web."""
-    return render_page(show(answer))
+def to_html(shown: Answer | CheckResult) -> str:
+    """The answer as a page. Each `[n]` links to its quote on the page, which links to the web.
+
+    So is a check; its script only opens quotes and steps through problems.
+    """
+    return render_page(show(shown))
 
 
 def to_fragment(answer: Answer, prefix: str = "") -> Markup:
@@ -122,15 +123,7 @@ def to_pdf(answer: Answer, browser: str = "") -> bytes:
 
 def check_to_text(result: CheckResult, *, for_terminal: bool = False) -> str:
     """The check as text: the report with marks, what does not hold below its line."""
-    from agent.answer.check_view import show_check
     from agent.answer.text_renderer import render_on_terminal, render_text
 
     page = show_check(result)
     return render_on_terminal(page) if for_terminal else render_text(page, 10_000)
-
-
-def check_to_html(result: CheckResult) -> str:
-    """The check as a page to pass on; its script only opens quotes and steps through problems."""
-    from agent.answer.check_view import show_check
-
-    return render_page(show_check(result))

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from pydantic import Field
 
 from agent.answer.addresses import CorpusAddresses
+from agent.evidence.credibility import host_kind
 from agent.evidence.markers import strip_markers
 from agent.state import (
     HOLDING,
@@ -193,7 +194,6 @@ def _clean_line(text: str) -> str:
 
 #: Outcomes of a page that count as `blocked`; all others count as `failed`.
 BLOCKED_OUTCOMES = ("blocked", "forbidden")
-LOW_CREDIBILITY = "low credibility"
 
 
 class LookedAt(Frozen):
@@ -230,7 +230,7 @@ def _follow(research: Research) -> Iterator[LookedAt]:
     for hit in research.hits.values():
         yield LookedAt(url=hit.url, title=hit.title, became="found")
     for one in research.blocked_pages:
-        yield LookedAt(url=one.hit.url, became="blocked", reason=LOW_CREDIBILITY)
+        yield LookedAt(url=one.hit.url, became="blocked", reason=host_kind(one.hit.url).reason)
     for event in research.events_of(Failed):
         if event.what == "page":
             became = "blocked" if event.outcome in BLOCKED_OUTCOMES else "failed"

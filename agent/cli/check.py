@@ -191,7 +191,7 @@ def _format(result: CheckResult, options: dict[str, Any], *, is_terminal: bool) 
 
     chosen = options["format"] or ("text" if is_terminal else "json")
     if chosen == "html":
-        return formats.check_to_html(result)
+        return formats.to_html(result)
     if chosen == "text":
         return formats.check_to_text(result, for_terminal=is_terminal)
     return result.model_dump_json(indent=2) + "\n"

@@ -3,27 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
 
 from pydantic import Field
 
 from agent.answer.addresses import CorpusAddresses
-from agent.evidence.credibility import host_kind
+from agent.answer.report import LookedAt, list_links
 from agent.run.passages import Passage, find_passages
-from agent.state import (
-    Blocked,
-    Failed,
-    Frozen,
-    Hit,
-    PageRead,
-    Research,
-    Searched,
-)
-from agent.state.urls import canonical_url
+from agent.state import Failed, Frozen, Research, Searched
 
 MAX_QUERIES, MAX_PAGES = 60, 200
-
-PageState = Literal["waiting", "read", "snippet", "passed_over", "unreadable"]
 
 
 class QueryActivity(Frozen):
@@ -35,14 +23,10 @@ class QueryActivity(Frozen):
     fault: str = ""
 
 
-class PageActivity(Frozen):
-    """A page that was found: by which query, what became of it and why."""
+class PageActivity(LookedAt):
+    """A page that was found, and by which query."""
 
-    url: str
-    title: str
     query: str = ""
-    state: PageState = "waiting"
-    note: str = ""
 
 
 class Activity(Frozen):
@@ -91,42 +75,12 @@ def _describe_queries(research: Research, addresses: CorpusAddresses) -> Iterato
 
 def _describe_pages(research: Research, addresses: CorpusAddresses) -> Iterator[PageActivity]:
     """The pages that were found, in the order of the searches; then those read besides."""
-    pages: dict[str, tuple[Hit, str]] = {}
+    queries: dict[str, str] = {}
     for event in research.events_of(Searched):
         for hit in event.found.hits:
-            pages.setdefault(canonical_url(hit.url), (hit, event.found.query))
-    for read in research.events_of(PageRead):
-        pages.setdefault(canonical_url(read.hit.url), (read.hit, ""))
-    ends = dict(_find_ends(research, addresses))
-    for key, (hit, query) in tuple(pages.items())[:MAX_PAGES]:
-        state, note, url, title = ends.get(key, ("waiting", "", hit.url, hit.title))
-        yield PageActivity(
-            url=addresses.shorten_url(url),
-            title=title or hit.title,
-            query=query,
-            state=state,
-            note=note,
-        )
-
-
-def _find_ends(
-    research: Research, addresses: CorpusAddresses
-) -> Iterator[tuple[str, tuple[PageState, str, str, str]]]:
-    """What became of pages, by their canonical URLs: state, reason, address and title."""
-    faults: dict[str, str] = {}
-    for event in tuple(research.events):
-        match event:
-            case PageRead(page=page, hit=hit):
-                key, is_whole = canonical_url(hit.url), page.via == "page"
-                note = "" if is_whole else faults.get(key, "")
-                yield key, ("read" if is_whole else "snippet", note, page.url, page.title)
-            case Failed(what="page", subject=url):
-                key = canonical_url(url)
-                faults[key] = addresses.shorten_text(event.message)
-                yield key, ("unreadable", faults[key], url, "")
-            case Blocked(hit=hit):
-                reason = host_kind(hit.url).reason
-                yield canonical_url(hit.url), ("passed_over", reason, hit.url, hit.title)
+            queries.setdefault(addresses.shorten_url(hit.url), event.found.query)
+    for link in list_links(research, addresses)[:MAX_PAGES]:
+        yield PageActivity(**link.model_dump(), query=queries.get(link.url, ""))
 
 
 def _count_witnesses(research: Research) -> dict[str, int]:

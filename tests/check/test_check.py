@@ -13,7 +13,7 @@ import jsonschema
 import pytest
 
 from agent.answer.check import CheckResult, build_check_result, check_schema
-from agent.answer.formats import check_to_html, check_to_text
+from agent.answer.formats import check_to_text, to_html
 from agent.cli.check import command
 from agent.documents.reports.reader import read_report
 from agent.errors import UsageError
@@ -280,7 +280,7 @@ def test_the_page_escapes_what_it_shows(services: Services, settings: Settings) 
         settings.model_copy(update={"verify": "rules"}),
         RunRequest(report=read_report(text.encode())),
     )
-    page = check_to_html(build_check_result(run.answer()))
+    page = to_html(build_check_result(run.answer()))
     assert page.count("<script") == 1 and "&lt;script&gt;" in page
 
 

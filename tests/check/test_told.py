@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agent.answer.check import CheckResult, build_check_result
-from agent.answer.formats import check_to_html, check_to_text
+from agent.answer.formats import check_to_text, to_html
 from agent.cli.check import command
 from agent.documents.reports.reader import read_report
 from agent.errors import ReadFailed
@@ -232,7 +232,7 @@ def test_sources_are_dead_archived_retracted_or_closed(
 
 
 def test_the_page_stands_alone_and_escapes(offline: Settings) -> None:
-    page = check_to_html(check(REPORT.replace("<b>new</b>", "\\<script>"), offline))
+    page = to_html(check(REPORT.replace("<b>new</b>", "\\<script>"), offline))
     assert page.count("<script") == 1 and "&lt;script&gt;" in page
     assert "default-src &#x27;none&#x27;" in page and not re.search(
         r'(src|href)="(?!#|https://(one|two))', page
@@ -242,7 +242,7 @@ def test_the_page_stands_alone_and_escapes(offline: Settings) -> None:
 @pytest.mark.slow
 def test_the_page_steps_by_key(offline: Settings, browser: Browser, tmp_path: Path) -> None:
     file = tmp_path / "check.html"
-    file.write_text(check_to_html(check(REPORT, offline)), encoding="utf-8")
+    file.write_text(to_html(check(REPORT, offline)), encoding="utf-8")
     shown = "[...document.querySelectorAll('.row .evidence')].filter(e => e.offsetParent).length"
     press = "document.dispatchEvent(new KeyboardEvent('keydown', {{key: '{}'}}))"
     with browser.tab(390, 800) as tab:

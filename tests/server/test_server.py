@@ -213,8 +213,8 @@ def test_what_a_run_looked_for_and_read_is_told(web: Web) -> None:
     activity = detail["activity"]
     assert activity["queries"][0]["query"] == "Who founded LEGO, and when?"
     assert activity["queries"][0]["provider"] == "corpus" and activity["queries"][0]["results"] > 1
-    states = {page["url"]: page["state"] for page in activity["pages"]}
-    assert states["corpus:lego.md"] == "read" and set(states.values()) <= {"read", "waiting"}
+    states = {page["url"]: page["became"] for page in activity["pages"]}
+    assert states["corpus:lego.md"] == "read" and set(states.values()) <= {"read", "found"}
     assert not activity["found"]
     assert detail["max_usd"] is None
 

@@ -5,9 +5,9 @@ import { formatCount, formatScalar, headName, serviceLabel } from "/ui/labels.js
 const STATES = {
   read: ["page", "read"],
   snippet: ["page", "only the search’s excerpt was read"],
-  passed_over: ["dash", "passed over"],
-  unreadable: ["lock", "not readable"],
-  waiting: ["open", "not read"],
+  blocked: ["dash", "passed over"],
+  failed: ["lock", "not readable"],
+  found: ["open", "not read"],
 };
 
 /** What is known while a run goes on. */
@@ -127,13 +127,13 @@ const pageList = (pages, isOver) =>
 
 /** A page: its title and site, and what became of it. */
 function pageElement(page, isOver) {
-  const [shape, words] = STATES[page.state];
-  const state = page.state === "waiting" && !isOver ? "found" : words;
+  const [shape, words] = STATES[page.became];
+  const state = page.became === "found" && !isOver ? "found" : words;
   const site = siteOf(page.url);
-  const why = page.note ? `${state}: ${page.note.replace(`${site}: `, "")}` : state;
+  const why = page.reason ? `${state}: ${page.reason.replace(`${site}: `, "")}` : state;
   return element(
     "li",
-    { class: page.state },
+    { class: page.became },
     icon(shape),
     element(
       "div",
