@@ -47,15 +47,18 @@ def add_markdown(text: PlacedText, markdown: str, place: str = "") -> None:
 def add_sections(text: PlacedText, markdown: str) -> None:
     """Add the lines of Markdown that a library made, each in the section of its heading."""
     place = ""
-    for line in read_lines(markdown):
+    for line in read_lines(markdown, is_made=True):
         if line.level:
             place = f"section {line.text}"
             text.title = text.title or normalize_title(line.text)
         text.add(line.text, place)
 
 
-def read_lines(markdown: str) -> Iterator[MarkdownLine]:
-    """The blocks of Markdown, the rows of a table each, in order."""
+def read_lines(markdown: str, *, is_made: bool = False) -> Iterator[MarkdownLine]:
+    """The blocks of Markdown, the rows of a table each, in order.
+
+    `is_made`: by a library, which writes the first row of a table as its head, whatever it is.
+    """
     from markdown_it import MarkdownIt
 
     mark, level, rows = "", 0, list[list[str]]()
@@ -73,7 +76,9 @@ def read_lines(markdown: str) -> Iterator[MarkdownLine]:
             rows[-1].append(_show(token.children or ()))
         elif kind in ("table_open", "table_close"):
             is_in_table = kind == "table_open"
-            yield from (MarkdownLine(line) for _, line in format_rows(enumerate(rows, 1), 1))
+            flagged = None if is_made and len(rows[:1] and rows[0]) == 2 else 1
+            table = format_rows(enumerate(rows, 1), flagged)
+            yield from (MarkdownLine(line) for _, line in table)
             rows = []
         elif kind in ("inline", "fence", "code_block", "html_block"):
             is_code = kind in ("fence", "code_block")

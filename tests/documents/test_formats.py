@@ -64,6 +64,7 @@ def test_cells_of_a_notebook_are_places() -> None:
         (["Item Price", "Tea 3"], ["Item | Price", "Item: Tea | Price: 3"]),
         (["Item Price", "", "Tea 3"], ["Item | Price", "Tea | 3"]),  # no head of another table
         (["Owner Ann", "City Oslo"], ["Owner | Ann", "City | Oslo"]),  # names and values
+        (["Owner Ann", "Rent 84cr", "Size 56m²"], ["Owner | Ann", "Rent | 84cr", "Size | 56m²"]),
         (["List", "Item Price", "Tea 3"], ["List", "Item | Price", "Item: Tea | Price: 3"]),
         (["A B C", "d e f"], ["A | B | C", "A: d | B: e | C: f"]),
         (["x y z", "", "A B C", "d e f"], ["x | y | z", "A | B | C", "d | e | f"]),
@@ -100,6 +101,26 @@ def test_a_cell_that_spans_stands_at_each_place_that_it_covers() -> None:
         "Item: Tea | 2024 Plan: 5 | 2024 Real: 5",
         "Item: Tea | 2024 Plan: 6 | 2024 Real: 7",
     ]
+
+
+CELL = "<w:tc><w:p><w:r><w:t>{}</w:t></w:r></w:p></w:tc>"
+PAIRS = ("Landlord", "Anna Berg"), ("Rent", "840 crowns"), ("Deposit", "1,680 crowns")
+
+
+def test_a_table_of_names_and_values_keeps_its_first_row() -> None:
+    rows = "".join(f"<tr><td>{name}</td><td>{value}</td></tr>" for name, value in PAIRS)
+    page = f"<main><p>{'A flat in the old town is for rent. ' * 9}</p><table>{rows}</table></main>"
+    cells = "".join(
+        f"<w:tr>{CELL.format(name)}{CELL.format(value)}</w:tr>" for name, value in PAIRS
+    )
+    for found in (
+        read_body(page.encode(), "text/html"),
+        read_body(word(f"<w:tbl>{cells}</w:tbl>"), suffix=".docx"),
+        read_body("\n".join(map(";".join, PAIRS)).encode(), suffix=".csv"),
+    ):
+        assert "Landlord | Anna Berg\nRent | 840 crowns\nDeposit | 1,680 crowns" in found.text
+    marked = page.replace("<td>Landlord</td><td>Anna Berg</td>", "<th>Item</th><th>Price</th>")
+    assert "Item: Rent | Price: 840" in read_body(marked.encode(), "text/html").text
 
 
 @pytest.mark.parametrize("delimiter", ",;\t|")

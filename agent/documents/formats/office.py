@@ -134,7 +134,7 @@ def _add_slides(text: PlacedText, found: Any) -> None:
     told = [(page.content, page.speaker_notes or "") for page in found.pages or ()]
     slides = told or [(one, "") for one in _SLIDE.split(found.content)]
     for n, (content, notes) in enumerate(filter(lambda one: any(map(str.strip, one)), slides), 1):
-        for line in read_lines(_NOISE.sub("", content)):
+        for line in read_lines(_NOISE.sub("", content), is_made=True):
             text.title = text.title or normalize_title(line.text)
             text.add(line.text, f"slide {n}")
         text.add(notes, f"notes of slide {n}")

@@ -29,6 +29,7 @@ LONG = 1000  # rows of a table whose columns are named in each of them
 LOOKED_AT = 20  # rows that tell how many of them are a head
 
 _VALUE = re.compile(r"[-+(]?\s*[$€£¥₹]?\s*[\d.,]*\d")
+_BARE = re.compile(rf"{_VALUE.pattern}\s*[%$€£¥₹]?\)?")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _ALPHABET = {letter: n for n, letter in enumerate(ascii_uppercase, 1)}
 
@@ -147,11 +148,11 @@ def name_cells(cells: Sequence[str], names: Sequence[str]) -> str:
     return CELL.join(f"{name}: {text}" if name else text for text, name in named if text)
 
 
-def format_rows(rows: Iterable[Row], flagged: int = 0) -> Iterator[tuple[int, str]]:
+def format_rows(rows: Iterable[Row], flagged: int | None = None) -> Iterator[tuple[int, str]]:
     """The number and the line of each row. A row that is left out ends a table.
 
     The first rows of a table are its head where so many are `flagged`, or where that is plain: see
-    `find_head`.
+    `find_head`. None: a format that flags no rows.
     """
     rest = iter(rows)
     ahead = deque(islice(rest, LONG + MAX_HEADS))
@@ -161,7 +162,8 @@ def format_rows(rows: Iterable[Row], flagged: int = 0) -> Iterator[tuple[int, st
         is_caption = sum(bool(cell.strip()) for cell in cells) < 2
         near = _until_gap(islice(ahead, LOOKED_AT))
         head = Head() if is_caption else find_head(near, flagged, is_first=is_first)
-        is_first, flagged = is_first and is_caption, max(flagged - max(head.rows, 1), 0)
+        is_first = is_first and is_caption
+        flagged = None if flagged is None else max(flagged - max(head.rows, 1), 0)
         is_long = len(ahead) > LONG and ahead[LONG][0] == number + LONG
         if head.rows:
             yield number, join_cells(head.names)
@@ -189,27 +191,35 @@ def _until_gap(rows: Iterable[Row]) -> list[Sequence[str]]:
     return [cells for (_, cells), _ in takewhile(lambda one: one[0][0] == one[1], counted)]
 
 
-def find_head(rows: Sequence[Sequence[str]], flagged: int = 0, *, is_first: bool = True) -> Head:
+def find_head(
+    rows: Sequence[Sequence[str]], flagged: int | None = None, *, is_first: bool = True
+) -> Head:
     """The rows that name the columns, so many as are flagged, else one or two if that is plain.
 
     It is where the cells are short texts that differ, and where a column below has values. A table
-    of texts alone has a head only if it is the first and has three columns: of two columns each
-    row may be a name and its value. Two rows are a head where the second has names below the gaps
-    of the first.
+    of texts alone has a head only if it is the first and has three columns. Of two columns each row
+    may be a name and its value: they have a head where the first one has values below, or where
+    nothing else could flag it and the second one has numbers alone. Two rows are a head where the
+    second has names below the gaps of the first.
     """
-    if 0 < flagged < len(rows):
+    if flagged and flagged < len(rows):
         names = join_heads(rows[:flagged])
         return Head(flagged, names) if _are_names(names, rows[flagged:]) else Head()
     if len(rows) > 2 and _has_gaps_filled(*rows[:2]):
         names = join_heads(rows[:2])
-        if _are_names(names, rows[2:]) and _has_values(names, rows[2:]):
+        if _are_names(names, rows[2:]) and any(map(_are_values, _take_columns(names, rows[2:]))):
             return Head(2, names)
     names = join_heads(rows[:1])
     is_unlike = len({*filter(None, names)}) == sum(map(bool, names))
     if not is_unlike or not _are_names(names, rows[1:]):
         return Head()
-    is_wide = is_first and sum(map(bool, names)) > 2
-    return Head(1, names) if is_wide or _has_values(names, rows[1:]) else Head()
+    columns = _take_columns(names, rows[1:])
+    if len(columns) > 2:
+        is_head = is_first or any(map(_are_values, columns))
+    else:
+        is_bare = flagged is None and all(map(_BARE.fullmatch, columns[-1]))
+        is_head = is_bare or _are_values(columns[0])
+    return Head(1, names) if is_head else Head()
 
 
 def join_heads(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -253,12 +263,16 @@ def _are_names(names: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
     return 2 <= widest <= len(names) + 2
 
 
-def _has_values(names: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
-    """Whether most cells of a column are values."""
+def _take_columns(names: Sequence[str], body: Sequence[Sequence[str]]) -> list[list[str]]:
+    """What stands below each name, without empty cells."""
     filled = (n for n, name in enumerate(names) if name)
-    columns = ([row[n].strip() for row in body if n < len(row)] for n in filled)
-    told = (list(filter(None, column)) for column in columns)
-    return any(2 * sum(map(bool, map(_VALUE.match, one))) > len(one) for one in told)
+    columns = ((row[n].strip() for row in body if n < len(row)) for n in filled)
+    return [list(filter(None, column)) for column in columns]
+
+
+def _are_values(column: Sequence[str]) -> bool:
+    """Whether most cells of a column are values."""
+    return 2 * sum(map(bool, map(_VALUE.match, column))) > len(column)
 
 
 def is_name(text: str) -> bool:
