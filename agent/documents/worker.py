@@ -12,6 +12,7 @@ that a crash loses only the rest, and at last either `done` or `failed`.
 
 import json
 import os
+import resource
 import signal
 import sys
 import time
@@ -19,10 +20,6 @@ from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, BinaryIO
-
-resource: Any = None  # Windows has none
-with suppress(ImportError):
-    import resource
 
 MAX_MEMORY = 2**30  # bytes of address space
 #: For one page, or one part of a file; a safety net, since the program ends it earlier.
@@ -98,7 +95,7 @@ def limit_resources() -> None:
     limits = {"RLIMIT_AS": MAX_MEMORY, "RLIMIT_CORE": 0, "RLIMIT_FSIZE": 0, "RLIMIT_NPROC": 0}
     # Xberg has threads: it may lift the limit for itself, and nothing else may
     may_lift = {"RLIMIT_NPROC"} if find_spec("xberg") else set()
-    for name, most in limits.items() if resource else ():
+    for name, most in limits.items():
         with suppress(AttributeError, ValueError, OSError):  # macOS limits no address space
             kind = getattr(resource, name)
             _, hard = resource.getrlimit(kind)
@@ -108,8 +105,6 @@ def limit_resources() -> None:
 
 def limit_cpu_time() -> None:
     """Give the next page its own processor time: the limit counts from the start of a process."""
-    if not resource:
-        return
     usage = resource.getrusage(resource.RUSAGE_SELF)
     soft = int(usage.ru_utime + usage.ru_stime) + 1 + MAX_CPU_SECONDS
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)
@@ -118,7 +113,7 @@ def limit_cpu_time() -> None:
 
 
 def peak_kilobytes() -> int:
-    """The largest memory that was in use at once; 0 where the system does not tell it.
+    """The largest memory that was in use at once.
 
     On Linux `ru_maxrss` is no less than that of the process which started this one (getrusage(2)),
     so there `VmHWM` of proc(5) is read.
@@ -128,8 +123,7 @@ def peak_kilobytes() -> int:
         status = Path("/proc/self/status").read_text("ascii", "replace")
     if peak := status.partition("\nVmHWM:")[2].split():
         return int(peak[0])
-    usage = resource.getrusage(resource.RUSAGE_SELF) if resource else None
-    return usage.ru_maxrss // 1024 if usage else 0  # macOS counts bytes
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024  # macOS counts bytes
 
 
 def refuse_event(event: str, _: Any) -> None:

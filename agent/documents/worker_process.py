@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import queue
 import select
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -16,13 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from agent.documents.body_text import Body
-from agent.files import write_all
 from agent.settings import system_environment
 
 MIN_ANSWER = 64_000_000  # bytes that a worker may answer for any body,
 ANSWER_RATIO = 6  # and for each byte of a larger one: JSON may write a character in six
 EXIT_SECONDS = 1.0  # in which a worker that ends by itself must be gone
-CAN_POLL = hasattr(select, "poll")  # not on Windows, where threads wait for the pipes
 _CHUNK = 2**16  # bytes: the buffer of a pipe
 _PACKAGE = str(Path(__file__).parents[2])  # the folder that holds `agent`
 
@@ -76,17 +72,12 @@ class ReaderProcess:
             cwd="/",
             env=system_environment(),  # no key, no proxy, nothing that changes how Python starts
             start_new_session=True,  # Ctrl-C is not meant for it
-            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),  # nor on Windows
         )
         assert self._process.stdin and self._process.stdout
         self.pid = self._process.pid
         self._requests = self._process.stdin.fileno()
         self._answers = self._process.stdout.fileno()
-        self._received: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-        if CAN_POLL:
-            os.set_blocking(self._requests, False)
-        else:
-            threading.Thread(target=self._receive, daemon=True).start()
+        os.set_blocking(self._requests, False)
 
     def answer(self, bodies: Sequence[Body], countdown: Countdown) -> Iterator[dict[str, Any]]:
         """What the worker answers to each body: any number of `part`, then `done` or `failed`.
@@ -113,9 +104,6 @@ class ReaderProcess:
 
     def _exchange(self, unsent: memoryview, countdown: Countdown) -> Iterator[bytes]:
         """Send bytes while receiving what the worker writes, until it closes its end."""
-        if not CAN_POLL:
-            yield from self._exchange_by_threads(unsent, countdown)
-            return
         poll = select.poll()
         poll.register(self._answers, select.POLLIN)
         poll.register(self._requests, select.POLLOUT)
@@ -132,31 +120,6 @@ class ReaderProcess:
                 if not chunk:
                     return
                 yield chunk
-
-    def _exchange_by_threads(self, unsent: memoryview, countdown: Countdown) -> Iterator[bytes]:
-        """The same where pipes cannot be polled: one thread sends, another one receives."""
-
-        def send() -> None:
-            with suppress(OSError):  # the worker has ended, which the other thread sees
-                write_all(lambda rest: os.write(self._requests, rest), unsent)
-
-        threading.Thread(target=send, daemon=True).start()
-        while True:
-            try:
-                chunk = self._received.get(timeout=countdown.remaining())
-            except queue.Empty:
-                raise TimeoutError from None
-            if not chunk:
-                self._received.put(b"")  # the end stays the end
-                return
-            yield chunk
-
-    def _receive(self) -> None:
-        """Queue what the worker writes, and nothing at its end."""
-        with suppress(OSError):
-            while chunk := os.read(self._answers, _CHUNK):
-                self._received.put(chunk)
-        self._received.put(b"")
 
     def _send(self, unsent: memoryview) -> memoryview:
         """Send as much as the pipe takes; returns the rest, which is nothing once it is broken."""

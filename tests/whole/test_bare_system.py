@@ -1,6 +1,6 @@
-"""On a system as Windows is: without fcntl and resource, without polls, positional reads and the
-like. What is taken away here is taken from our own code and from the library of locks; the rest of
-Python needs its own."""
+"""On a system as Windows is: without fcntl and resource, without positional reads and the like.
+What is taken away here is taken from our own code and from the library of locks; the rest of Python
+needs its own. The processes that read pages and files are as on this system."""
 
 from __future__ import annotations
 
@@ -21,12 +21,11 @@ from tests.support.web import wait_until
 
 TOPIC = "Who won the 2022 FIFA World Cup?"
 ABSENT = """
-import builtins, os, select, sys, warnings
+import builtins, os, sys, warnings
 warnings.filterwarnings("ignore", "only soft file lock")
 OF_OS = "pread pwrite posix_fallocate fchmod O_NONBLOCK O_NOCTTY"
-for module, names in ((os, OF_OS), (select, "poll")):
-    for name in names.split():
-        delattr(module, name)
+for name in OF_OS.split():
+    delattr(os, name)
 real = builtins.__import__
 def bare_import(name, globals=None, *rest, **more):
     importer = (globals or {}).get("__name__") or ""
@@ -59,7 +58,6 @@ def test_every_command_starts(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_question_is_answered_from_files_of_every_kind(tmp_path: Path) -> None:
-    """The worker that reads HTML and PDF is reached by threads instead of polls."""
     corpus = tmp_path / "c"
     corpus.mkdir()
     for n in range(5):

@@ -7,8 +7,9 @@ start threads; it gets bytes alone, without OCR, and neither reads files nor con
 from __future__ import annotations
 
 import asyncio
+import resource
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -70,14 +71,10 @@ def _config() -> Any:
 @contextmanager
 def _threads() -> Iterator[None]:
     """Let a worker start threads meanwhile: it may lift this limit (`worker.py`)."""
-    with suppress(ImportError):  # Windows has no limits
-        import resource
-
-        kind = resource.RLIMIT_NPROC
-        soft, hard = resource.getrlimit(kind)
-        resource.setrlimit(kind, (hard, hard))
+    kind = resource.RLIMIT_NPROC
+    soft, hard = resource.getrlimit(kind)
+    resource.setrlimit(kind, (hard, hard))
     try:
         yield
     finally:
-        with suppress(ImportError):
-            resource.setrlimit(kind, (soft, hard))
+        resource.setrlimit(kind, (soft, hard))
