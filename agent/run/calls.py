@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import wait
-from typing import Any, NamedTuple, TypeVar
+from typing import Any
 
 from pydantic import SecretStr
 
-from agent.errors import Halt, OutsideError, Spent
+from agent.errors import Spent
 from agent.llm import Model, ModelChain
-from agent.outside import Outside, Parent, Reply, Task, TaskKind, Thinking, spawn
-from agent.outside.budget import Budget, Caps, Cost, sum_usage
-from agent.outside.deadline import WaitLimits
-from agent.outside.journal import Journal, call_key
+from agent.outside import Outside, Parent, Task, spawn
+from agent.outside.budget import Budget, Caps, sum_usage
+from agent.outside.journal import Journal
 from agent.outside.query_guard import QueryGuard
 from agent.outside.rate_limits import RateLimiter
-from agent.outside.recorded_call import RecordedCall
 from agent.outside.recording import parent_of
 from agent.run.costs import (
     PROMPT_FRAME_TOKENS,
@@ -27,20 +24,19 @@ from agent.run.costs import (
     limit_reply,
 )
 from agent.run.header import RunSpec
-from agent.run.models import answer_extractively, order_models
+from agent.run.models import Orders, answer_extractively, order_models
+from agent.run.recorded_calls import (
+    ANSWER_TASKS,
+    CallContext,
+    RecordedAsk,
+    RecordedSource,
+    cost_of,
+)
 from agent.run.sources import Sources
 from agent.settings import BASE_URLS, Settings, user_folder
 from agent.settings.mcp_servers import find_mcp_servers
-from agent.state import Frozen, Page, SearchResults
-from agent.state.json_data import Json
-from agent.state.urls import canonical_url
+from agent.state import Page, SearchResults
 
-Orders = Mapping[TaskKind, Sequence[Model]]  # which models a kind of task is asked of
-ResponseT = TypeVar("ResponseT", bound=Frozen)
-
-#: Tasks that produce the answer. They may use what the budget reserves for it.
-ANSWER_TASKS = frozenset("synthesize draft section summary verify mend".split())
-ASK_TIMEOUT = 900.0  # seconds for all models and retries of one task: a safety net, not a target
 PARENT_TIMEOUT = 60.0  # seconds to find or read a page in the journals of earlier runs
 WARM_UP_TIMEOUT = 2.0  # seconds for which the first search waits for the model's import
 
@@ -68,33 +64,25 @@ def compose_calls(
     context = CallContext(journal, budget, settings.patience, waited, is_rendering)
     chain = _make_chain(settings, models, orders, budget, rate_limiter)
     guard = QueryGuard(secrets_of(settings), str(journal.header["topic"]))
-    warm_up = spawn(chain.warm)
-    ask = RecordedAsk(context, chain, orders, settings, guard)
+    warm_up = spawn(chain.warm)  # the first reply takes longest: its import and request go first
+    sources.warms.insert(0, lambda: wait([warm_up], timeout=WARM_UP_TIMEOUT))
+    sources.closes.append(chain.close)
 
     def search(query: str) -> SearchResults:
         guard.check(query)
-        # the first reply takes longest, so the model's import and its request go first
         wait([warm_up], timeout=WARM_UP_TIMEOUT)
         return sources.search(query)
 
-    recorded_search = RecordedSearch(context, search, 2 * settings.search_timeout)
+    timeout = 2 * settings.search_timeout
+    recorded_search = RecordedSource(context, "search", SearchResults, search, timeout)
     recorded_search.recalled = sources.count_earlier
-
-    def warm() -> None:
-        wait([warm_up], timeout=WARM_UP_TIMEOUT)
-        sources.warm()
-
-    def close() -> None:
-        chain.close()
-        sources.close()
-
     return Outside(
-        ask,
+        RecordedAsk(context, chain, orders, settings, guard),
         answer_extractively,
         recorded_search,
-        RecordedRead(context, sources.read, settings.read_timeout),
-        warm,
-        close,
+        RecordedSource(context, "read", Page, sources.read, settings.read_timeout),
+        sources.warm,
+        sources.close,
         sources.warnings,
         _record_parent(context, sources),
     )
@@ -150,18 +138,13 @@ def _record_parent(context: CallContext, sources: Sources) -> Parent | None:
     if parent is None:
         return None
     name = parent.run or "earlier"  # of a conversation elsewhere, which has no run
-    search = RecordedSearch(context, sources.search_parent, PARENT_TIMEOUT, name)
-    read = RecordedRead(context, sources.read_parent, PARENT_TIMEOUT, name)
-    return Parent(tuple(parent.earlier), search, read)
-
-
-def choose_thinking(task: Task[Any], settings: Settings) -> Thinking:
-    """How much a model is to think for a task."""
-    if settings.thinking != "auto":
-        return settings.thinking
-    if task.kind in ("plan", "judge"):
-        return "low"
-    return "high" if settings.depth == "deep" else ""
+    return Parent(
+        tuple(parent.earlier),
+        RecordedSource(
+            context, "search", SearchResults, sources.search_parent, PARENT_TIMEOUT, name
+        ),
+        RecordedSource(context, "read", Page, sources.read_parent, PARENT_TIMEOUT, name),
+    )
 
 
 def secrets_of(settings: Settings) -> list[str]:
@@ -207,7 +190,7 @@ def _make_chain(
             rate_limiter.acquire(model.provider, model.name, longest)
 
     def limit(model: Model, task: Task[Any], spent: Spent) -> int | None:
-        left = budget.left_for_call(_cost_of(task, orders), last=task.name in ANSWER_TASKS)
+        left = budget.left_for_call(cost_of(task, orders), last=task.name in ANSWER_TASKS)
         return limit_reply(model, estimate_task_tokens(task), left, spent)
 
     return ModelChain(
@@ -219,176 +202,3 @@ def _make_chain(
         limit_reply=limit,
         orders=orders,
     )
-
-
-def _cost_of(task: Task[Any], orders: Orders) -> Cost:
-    return estimate_cost(orders[task.kind], estimate_task_tokens(task))
-
-
-class RecordedAsk(RecordedCall[Task[Any], Reply[Any]]):
-    """The recorded calls of models. A resumed run goes on without those that failed.
-
-    No task is given up for being slow: one that is tried again takes its time.
-    """
-
-    name = "ask"
-
-    def __init__(
-        self,
-        context: CallContext,
-        chain: ModelChain,
-        orders: Orders,
-        settings: Settings,
-        guard: QueryGuard,
-    ) -> None:
-        waits = WaitLimits(ASK_TIMEOUT, ASK_TIMEOUT, context.rate_limit_wait)
-        super().__init__(context.journal, waits)
-        self._budget, self._chain, self._orders = context.budget, chain, orders
-        self._settings, self._guard = settings, guard
-        self._today = str(context.journal.header["at"])[:10]
-
-    def prepare(self, request: Task[Any]) -> Task[Any]:
-        """The task with how much to think, its reader, and the day of its run, also in a replay."""
-        self._guard.watch(request)
-        given = {"today": self._today, "thinking": choose_thinking(request, self._settings)}
-        given["reader"] = self._settings.reader
-        return request.model_copy(update=given)
-
-    def make(self, request: Task[Any]) -> Reply[Any]:
-        """Ask the models in order."""
-        return self._chain(request)
-
-    def encode_request(self, request: Task[Any]) -> Json:
-        """What identifies a task: its prompts, and its turns with tools if any.
-
-        Of the turns only the last one is written out: the lines before have the others.
-        """
-        prompts = {"system": request.system_prompt(), "prompt": request.prompt()}
-        exchanges = [exchange.model_dump(mode="json") for exchange in request.exchanges]
-        before = call_key("exchanges", {"exchanges": exchanges[:-1]}) if exchanges[1:] else ""
-        turns = {"before": before, "exchanges": exchanges[-1:]}
-        return {"task": request.name, **prompts} | {k: v for k, v in turns.items() if v}
-
-    def encode_response(self, response: Reply[Any]) -> Json:
-        """The reply as JSON."""
-        return response.model_dump(mode="json", serialize_as_any=True)
-
-    def decode_response(self, request: Task[Any], written: Json) -> Reply[Any]:
-        """The reply, with the answer as the task has it."""
-        answer = request.answer_type.model_validate(written["answer"])
-        return Reply[Any].model_validate({**written, "answer": answer})
-
-    def permit(self, request: Task[Any]) -> None:
-        """Reserve what the reply may cost at most."""
-        self._budget.reserve_call(_cost_of(request, self._orders), last=_is_last(request))
-
-    def check_time(self, request: Task[Any]) -> None:
-        """Raises Exhausted when the time is up."""
-        self._budget.check_time(last=_is_last(request))
-
-    def on_end(self, request: Task[Any]) -> None:
-        """Release what was reserved."""
-        self._budget.release(_cost_of(request, self._orders))
-
-    def on_recall(self, response: Reply[Any]) -> None:
-        """Let the chain know which models failed before."""
-        self._chain.recall(response)
-
-    def collect(  # type: ignore[override]  # a halt is an outcome too
-        self, requests: Sequence[Task[Any]]
-    ) -> Iterator[Reply[Any] | OutsideError | Halt]:
-        """Ask side by side: outcomes in their order, after a halt those of what has ended."""
-        left = list(requests)
-        try:
-            for outcome in super().collect(requests):
-                left.pop(0)
-                yield outcome
-        except Halt as halt:
-            yield from (self.result_if_done(task) or halt for task in left)
-
-
-class RecordedSource(RecordedCall[str, ResponseT]):
-    """Recorded searches, or reads of pages.
-
-    With `run` the journal of that earlier run is asked: it costs time alone, and in the journal it
-    is another call than that of the same query or page outside.
-    """
-
-    response_type: type[ResponseT]
-
-    def __init__(
-        self, context: CallContext, call: Callable[[str], ResponseT], timeout: float, run: str = ""
-    ) -> None:
-        """`timeout` is in seconds."""
-        waited, is_rendering = context.rate_limit_wait, context.is_rendering
-        waits = WaitLimits(timeout, context.patience, waited, is_rendering)
-        super().__init__(context.journal, waits)
-        self._budget, self._call, self._run = context.budget, call, run
-
-    def make(self, request: str) -> ResponseT:
-        """Search or read."""
-        return self._call(request)
-
-    @abstractmethod
-    def identify(self, request: str) -> Json:
-        """What identifies a request, besides the run."""
-
-    def encode_request(self, request: str) -> Json:
-        """The query or the page, and the earlier run if one is asked."""
-        return self.identify(request) | ({"run": self._run} if self._run else {})
-
-    def encode_response(self, response: ResponseT) -> Json:
-        """The results or the page as JSON."""
-        return response.model_dump(mode="json")
-
-    def decode_response(self, request: str, written: Json) -> ResponseT:
-        """The results or the page."""
-        return self.response_type.model_validate(written)
-
-    def permit(self, request: str) -> None:
-        """Reserve a call; what comes from an earlier run needs time alone."""
-        (self._budget.check_time if self._run else self._budget.reserve_call)()
-
-    def check_time(self, request: str) -> None:
-        """Raises Exhausted when the time is up."""
-        self._budget.check_time()
-
-
-class RecordedSearch(RecordedSource[SearchResults]):
-    """Recorded searches."""
-
-    name, response_type = "search", SearchResults
-    recalled: Callable[[SearchResults], None] = staticmethod(lambda _: None)  # gets old results
-
-    def identify(self, request: str) -> Json:
-        """The query as it is."""
-        return {"query": request}
-
-    def on_recall(self, response: SearchResults) -> None:
-        """Let the sources know what was found and paid before."""
-        self.recalled(response)
-
-
-class RecordedRead(RecordedSource[Page]):
-    """Recorded reads of pages."""
-
-    name, response_type = "read", Page
-
-    def identify(self, request: str) -> Json:
-        """The page, however its address is written."""
-        return {"url": canonical_url(request)}
-
-
-class CallContext(NamedTuple):
-    """What wraps the calls of a run."""
-
-    journal: Journal
-    budget: Budget
-    patience: float  # seconds, as in WaitLimits
-    rate_limit_wait: Callable[[], float]  # seconds for which this run's calls have waited so far
-    is_rendering: Callable[[], bool]  # a page, in a browser
-
-
-def _is_last(task: Task[Any]) -> bool:
-    """Whether a task may use what the budget reserves for the answer."""
-    return task.name in ANSWER_TASKS

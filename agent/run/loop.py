@@ -233,15 +233,13 @@ class Run:
         """The research so far, with what is searched and read ahead. Any thread may call this."""
         from agent.run.passages import look_ahead
 
-        under_way = (name.partition(" ") for name, _ in self._journal.waited_for())
+        under_way = (name.partition(" ") for name, _ in self.waited_for())
         begun = [query for kind, _, query in under_way if kind == "search"]
         return look_ahead(self.research, begun, tuple(self._journal.calls))
 
-    def waited_for(self) -> str:
-        """The call that is under way for longest, in words with its time. Any thread may call."""
-        from agent.run.progress import describe_wait
-
-        return describe_wait(self._journal.waited_for(), len(self.research.sources))
+    def waited_for(self) -> list[tuple[str, float]]:
+        """The calls under way, and for how many seconds. Any thread may call this."""
+        return self._journal.waited_for()
 
     def _seconds(self) -> float:
         return time.monotonic() - self._start_time

@@ -6,7 +6,7 @@ OpenAI's does need none: `openai_servers` names them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import chain
 
@@ -18,6 +18,7 @@ from agent.outside.prices import Price, find_price, load_prices
 from agent.settings import TASK_KINDS, Settings
 from agent.state.clock import utc_today
 
+Orders = Mapping[TaskKind, Sequence[Model]]  # which models a kind of task is asked of
 ModelMaker = Callable[[Settings, Sequence[str]], Sequence[Model]]
 #: The general order first.
 KINDS: tuple[TaskKind | None, ...] = (None, *TASK_KINDS)

@@ -1,4 +1,4 @@
-"""What a run has found before there is an answer: sentences of its pages, not checked."""
+"""What a run waits for, and what it has found before there is an answer, not checked."""
 
 from __future__ import annotations
 
@@ -20,10 +20,22 @@ from agent.state import (
     SearchResults,
 )
 from agent.state.json_data import Json
+from agent.state.sanitizing import sanitize_for_display
 
 MAX_PASSAGES = 6
 MAX_CHARACTERS = 300  # of a passage
+SHORT_WAIT = 2.0  # seconds: what takes as long is worth a word
 RANKED_CHARACTERS = 20_000  # of a page, of which the best sentence is shown
+#: What a model does, by its task; other tasks write.
+TASKS = {
+    "generate_queries": "planning what to search",
+    "understand": "reading the question",
+    "plan": "planning the report",
+    "gaps": "looking for what is missing",
+    "decide": "deciding what to do next",
+    "gather": "searching",
+    "verify": "checking each sentence",
+}
 
 
 class Passage(Frozen):
@@ -71,6 +83,33 @@ def look_ahead(research: Research, begun: Sequence[str], calls: Sequence[Json]) 
     for event in ahead:
         seen.grow(event)
     return seen
+
+
+def describe_wait(calls: Sequence[tuple[str, float]], pages: int, least: float = SHORT_WAIT) -> str:
+    """What a run waits for, in words; `calls` as a journal has them; "" under `least` seconds.
+
+    A model is named before a search, and that before pages.
+    """
+    kinds = {kind: rest for kind in ("read", "search", "ask") if (rest := _longest(calls, kind))}
+    if not kinds:
+        return ""
+    kind, (subject, seconds) = [*kinds.items()][-1]
+    if seconds < least:
+        return ""
+    if kind == "read":
+        what = "Reading pages"
+    elif kind == "search":
+        what = f"Searching: {subject}"
+    elif subject == "reflect" and pages:
+        what = f"The model is reading {pages} page{'s' * (pages != 1)}"
+    else:
+        what = f"The model is {TASKS.get(subject, 'writing')}"
+    return f"{sanitize_for_display(what)}, {seconds:.0f} s"
+
+
+def _longest(calls: Sequence[tuple[str, float]], kind: str) -> tuple[str, float] | None:
+    own = [(name.partition(" ")[2], seconds) for name, seconds in calls if name.startswith(kind)]
+    return max(own, key=lambda row: row[1], default=None)
 
 
 @lru_cache(maxsize=128)  # whatever follows the run asks every second

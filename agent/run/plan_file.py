@@ -7,10 +7,8 @@ between them, `After:` a section that it waits for, `Search:` a query. Lines wit
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +23,13 @@ from agent.state.sanitizing import sanitize_line
 
 MAX_BYTES = 200_000
 REMEDY = "Correct that line, or print a plan anew with --plan and edit it."
-#: The lines of an outline: of the plan, and of a section.
+#: What a line of an outline is, by its label: of the plan, and of a section; `-` is an item.
 PLAN_LINES = {"Kind": "question_type", "Depth": "depth", "Strategy": "search_strategy"}
 PLAN_LINES |= {"Scholarly": "is_research"}  # yes or no
 PLAN_LISTS = {"Unclear": "unclear", "Ask": "ask"}
-SECTION_LISTS = {"Of": "things", "After": "after"}
+SECTION_LISTS = {"-": "questions", "Of": "things", "After": "after", "Search": "searches"}
 _LINE = re.compile(r"([A-Z][a-z]+):[ \t]*(\S.*)")
-_ITEM = re.compile(r"[-*+] +(\S.*)")
+_ITEM = re.compile(r"([-*+]) +(\S.*)")
 _HEADING = re.compile(r"(#{1,2}) +(\S.*)")
 
 
@@ -44,8 +42,12 @@ def parse_plan(text: str, name: str) -> Plan:
     """The plan of a text, JSON if it begins like an object. Raises UsageError as `read_plan`."""
     if text.lstrip()[:1] == "{":
         return _parse_json(text, name)
-    fields, lines = _parse_outline(text, name)
-    return _validate(fields, name, lambda place: _nearest(place, lines))
+    outline = _Outline()
+    for n, raw in enumerate(text.splitlines(), 1):
+        line = sanitize_line(raw, 10_000)
+        if line and not line.startswith(">") and (fault := outline.take(line, n)):
+            raise _refuse(name, n, fault)
+    return _validate(outline.fields, name, outline.nearest)
 
 
 def _refuse(name: str, line: int, fault: str) -> UsageError:
@@ -79,105 +81,87 @@ def _parse_json(text: str, name: str) -> Plan:
 
 
 def _line_of(text: str, place: Sequence[str | int]) -> int:
-    """The line on which a value of a JSON text stands; that of what has it, if it is not there."""
-    at, decoder = _skip(text, 0), json.JSONDecoder()
+    """The line on which a value of a JSON text is; that of what has it, if it is not there."""
+    import yaml  # JSON is YAML, and its nodes know their lines
+
+    try:
+        node = yaml.compose(text.expandtabs(1), yaml.SafeLoader)
+    except (yaml.YAMLError, RecursionError):  # an escape that YAML does not know
+        return 1
     for wanted in place:
-        is_object, key, at = text[at] == "{", 0, at + 1
-        while (at := _skip(text, at)) < len(text) and text[at] not in "]}":
-            found: Any = key
-            if is_object:
-                found, at = decoder.raw_decode(text, at)
-                at = _skip(text, at)
-            if found == wanted:
-                break
-            at, key = _skip(text, decoder.raw_decode(text, at)[1]), key + 1
-        else:
+        children: dict[Any, Any] = dict(enumerate(node.value))
+        if isinstance(node, yaml.MappingNode):
+            children = {key.value: value for key, value in node.value}
+        if wanted not in children:
             break
-    return text.count("\n", 0, at) + 1
-
-
-def _skip(text: str, at: int) -> int:
-    """The offset behind blanks, commas and colons."""
-    found = re.compile(r"[\s,:]*").match(text, at)
-    return found.end() if found else at
+        node = children[wanted]
+    return int(node.start_mark.line) + 1
 
 
 # --- an outline ----------------------------------------------------------------------------------
 
-Lines = dict[tuple[str | int, ...], int]
+Place = tuple[str | int, ...]
 
 
-def _parse_outline(text: str, name: str) -> tuple[Json, Lines]:
+class _Outline:
     """The fields of a plan, and the line of each; that of a section is its heading's."""
-    fields: Json = {"sections": []}
-    lines: Lines = {}
-    for n, line in enumerate(text.splitlines(), 1):
-        line = sanitize_line(line, 10_000)
-        if line and not line.startswith(">"):
-            for place, value in _read_line(
-                line, fields, lambda fault, n=n: _refuse(name, n, fault)
-            ):
-                lines[place] = n
-                _put(fields, place, value)
-    return fields, lines
 
+    def __init__(self) -> None:
+        self.fields: Json = {"sections": []}
+        self.lines: dict[Place, int] = {}
 
-def _read_line(line: str, fields: Json, refuse: Any) -> Iterator[tuple[tuple[str | int, ...], Any]]:
-    """The values of a line, each with its place. Raises UsageError."""
-    sections = fields["sections"]
-    here = ("sections", len(sections) - 1)
-    if found := _HEADING.fullmatch(line):
-        if len(found[1]) == 2:
-            yield ("sections", len(sections)), {"heading": found[2]}
-        elif "topic" in fields:
-            raise refuse("a second topic; a section begins with ##")
+    def take(self, line: str, n: int) -> str:
+        """Take a line in; returns why it cannot be read, or ""."""
+        sections = self.fields["sections"]
+        if found := _HEADING.fullmatch(line):
+            if len(found[1]) == 2:
+                self._append(self.fields, (), "sections", {"heading": found[2]}, n)
+            elif "topic" in self.fields:
+                return "a second topic; a section begins with ##"
+            else:
+                self._set("topic", found[2], n)
+        elif not (found := _ITEM.fullmatch(line) or _LINE.fullmatch(line)):
+            return "it is no heading, no item and no line like `Search: ...`"
+        elif sections:
+            return self._take_of_section("-" if found[1] in "-*+" else found[1], found[2], n)
+        elif found[1] in PLAN_LINES:
+            self._set(PLAN_LINES[found[1]], found[2], n)
+        elif found[1] in PLAN_LISTS:
+            self._append(self.fields, (), PLAN_LISTS[found[1]], found[2], n)
+        elif found[1] in "-*+":
+            return "a question before the first section"
         else:
-            yield ("topic",), found[2]
-    elif found := _ITEM.fullmatch(line):
-        if not sections:
-            raise refuse("a question before the first section")
-        yield (*here, "questions", len(sections[-1].get("questions", ()))), found[1]
-    elif found := _LINE.fullmatch(line):
-        yield from _read_named(found[1], found[2], fields, here, refuse)
-    else:
-        raise refuse("it is no heading, no item and no line like `Search: ...`")
+            return _describe_unknown(found[1], (*PLAN_LINES, *PLAN_LISTS))
+        return ""
+
+    def _take_of_section(self, label: str, text: str, n: int) -> str:
+        if label not in SECTION_LISTS:
+            return _describe_unknown(label, SECTION_LISTS)
+        place = ("sections", len(self.fields["sections"]) - 1)
+        for part in text.split(";") if label == "Of" else [text]:
+            if part := part.strip():
+                value = {"query": part} if label == "Search" else part
+                section = self.fields["sections"][-1]
+                self._append(section, place, SECTION_LISTS[label], value, n)
+        return ""
+
+    def _set(self, name: str, value: str, n: int) -> None:
+        self.fields[name], self.lines[(name,)] = value, n
+
+    def _append(self, owner: Json, place: Place, name: str, value: Any, n: int) -> None:
+        values = owner.setdefault(name, [])
+        self.lines[(*place, name, len(values))] = n
+        values.append(value)
+
+    def nearest(self, place: Place) -> int:
+        """The line of a place, or of what it is in; the first for what is missing."""
+        starts = (place[:n] for n in range(len(place), 0, -1))
+        return next((self.lines[start] for start in starts if start in self.lines), 1)
 
 
-def _read_named(key: str, text: str, fields: Json, here: Any, refuse: Any) -> Iterator[Any]:
-    """The values of a line that says what it is."""
-    section = fields["sections"][-1] if fields["sections"] else None
-    if section is None and key in PLAN_LINES:
-        yield (PLAN_LINES[key],), text
-    elif section is None and key in PLAN_LISTS:
-        yield (PLAN_LISTS[key], len(fields.get(PLAN_LISTS[key], ()))), text
-    elif section is not None and key == "Search":
-        yield (*here, "searches", len(section.get("searches", ()))), {"query": text}
-    elif section is not None and key in SECTION_LISTS:
-        name = SECTION_LISTS[key]
-        first = len(section.get(name, ()))
-        parts = text.split(";") if key == "Of" else [text]
-        parts = [part.strip() for part in parts if part.strip()]
-        yield from (((*here, name, first + n), part) for n, part in enumerate(parts))
-    else:
-        known = [*PLAN_LINES, *PLAN_LISTS] if section is None else [*SECTION_LISTS, "Search"]
-        raise refuse(f"there is no `{key}:` here; there are {', '.join(known)}")
-
-
-def _put(fields: Json, place: tuple[str | int, ...], value: Any) -> None:
-    """Put a value where it belongs; lists grow by one."""
-    inner: Any = fields
-    keys: Sequence[Any] = place
-    for key, following in zip(keys, (*keys[1:], None), strict=True):
-        if following is None:
-            inner.append(value) if isinstance(inner, list) else inner.__setitem__(key, value)
-        else:
-            inner = inner[key] if isinstance(inner, list) else inner.setdefault(key, [])
-
-
-def _nearest(place: Sequence[str | int], lines: Lines) -> int:
-    """The line of a place, or of what it is in; the first for what is missing."""
-    starts = (tuple(islice(place, n)) for n in range(len(place), 0, -1))
-    return next((lines[start] for start in starts if start in lines), 1)
+def _describe_unknown(label: str, known: Iterable[str]) -> str:
+    names = ", ".join(name for name in known if name != "-")
+    return f"there is no `{label}:` here; there are {names}"
 
 
 def write_outline(plan: Plan, remarks: Sequence[str] = ()) -> str:
@@ -208,6 +192,6 @@ def _outline_lines(plan: Plan, remarks: Sequence[str]) -> Iterator[str]:
     for section in plan.sections:
         yield from ("", f"## {section.heading}", "")
         yield from (f"- {question}" for question in section.questions)
-        for label, field in SECTION_LISTS.items():
-            yield from (f"{label}: {name}" for name in getattr(section, field))
+        yield from (f"Of: {name}" for name in section.things)
+        yield from (f"After: {name}" for name in section.after)
         yield from (f"Search: {search.query}" for search in section.searches)

@@ -14,7 +14,7 @@ from agent.run.calls import compose_calls
 from agent.run.header import RunSpec, journal_path, restore_shape
 from agent.run.loop import Run
 from agent.run.request import requested_slots
-from agent.run.sources import NO_SOURCES
+from agent.run.sources import Sources
 from agent.settings import Settings
 from agent.state import RunRequest
 
@@ -35,5 +35,5 @@ def replay(
     settings, request = restore_shape(topic, settings, request, journal.header)
     request = request.model_copy(update={"replay": path})
     spec = RunSpec(path, journal.header, settings, request)
-    outside = compose_calls(spec, journal, [], NO_SOURCES, RateLimiter(no_rate_limits()))
+    outside = compose_calls(spec, journal, [], Sources(), RateLimiter(no_rate_limits()))
     return Run(spec, journal, outside, requested_slots(settings), data_model)

@@ -55,14 +55,14 @@ def _refuse_call(_: str) -> Any:
 
 @dataclass
 class Sources:
-    """How a run searches and reads. Close it."""
+    """How a run searches and reads; by default that of a replay, which does neither. Close it."""
 
-    find: Search  # without the keepers
-    read: Read
+    find: Search = _refuse_call  # without the keepers
+    read: Read = _refuse_call
     chain: SearchChain | None = None
     #: Take what was found, by this process or by the part of the run that its journal holds.
     keeps: list[Callable[[SearchResults], object]] = field(default_factory=list)
-    warms: list[Callable[[], None]] = field(default_factory=list)  # import what reading needs
+    warms: list[Callable[[], object]] = field(default_factory=list)  # import what reading needs
     closes: list[Callable[[], None]] = field(default_factory=list)
     is_rendering: Callable[[], bool] = lambda: False  # a page, in a browser
     problems: list[Callable[[], tuple[str, ...]]] = field(default_factory=list)
@@ -113,10 +113,6 @@ class Sources:
         self._keep(results)
         if self.chain:
             self.chain.count_earlier(results)
-
-
-#: For a replay, which takes every result from its journal.
-NO_SOURCES = Sources(_refuse_call, _refuse_call)
 
 
 def open_sources(

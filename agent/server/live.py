@@ -22,6 +22,7 @@ from agent.outside.turns import TURNS
 from agent.run import Run, research
 from agent.run.library import KeptRun
 from agent.run.loop import LateRun
+from agent.run.passages import describe_wait
 from agent.server.activity import Activity, describe_activity
 from agent.settings import Settings
 from agent.state import Research, RunRequest
@@ -109,7 +110,8 @@ class LiveRun:
         if self._activity or not run:
             return self._activity or Activity()
         activity = describe_activity(run.look_ahead(), run.corpus)
-        return activity.model_copy(update={"waits": run.waited_for()})
+        waits = describe_wait(run.waited_for(), len(run.research.sources))
+        return activity.model_copy(update={"waits": waits})
 
     @property
     def step(self) -> str:

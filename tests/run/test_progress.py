@@ -12,7 +12,8 @@ import pytest
 
 from agent.run import research
 from agent.run.estimate import estimate
-from agent.run.progress import describe_findings, describe_wait
+from agent.run.passages import describe_wait
+from agent.run.progress import describe_findings
 from agent.settings import parse_settings
 from tests.support.services import ModelRequest, Reply, Services
 from tests.support.web import wait_until
@@ -63,13 +64,13 @@ def test_while_a_model_thinks_titles_and_sentences_are_there(
     thread = threading.Thread(target=lambda: answers.append(run.answer()))
     thread.start()
     try:
-        wait_until(lambda: run.waited_for().startswith(waits), 30)
+        wait_until(lambda: describe_wait(run.waited_for(), 1).startswith(waits), 30)
         lines = list(describe_findings(run))
         assert "  Found, not checked:" in lines and any("Argentina" in line for line in lines)
     finally:
         released.set()
         thread.join(60)
-    assert answers[0].status == "complete" and run.waited_for() == ""
+    assert answers[0].status == "complete" and run.waited_for() == []
     assert list(describe_findings(run)) == []
 
 

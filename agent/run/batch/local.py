@@ -56,13 +56,6 @@ class LocalEngine:
             runs = list(self._runs.values())
         return [run.call_usage() for run in runs]
 
-    def stop(self) -> None:
-        """Stop the runs in flight: each ends within one outside call."""
-        with self._lock:
-            runs = list(self._runs.values())
-        for run in runs:
-            run.stop()
-
     def close(self) -> None:
         """Do nothing: runs in flight can be resumed, and their threads do not block the exit."""
 
