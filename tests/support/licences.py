@@ -68,10 +68,10 @@ _NAMES = (
 )
 _HEAD = """# Licences
 
-This program is under Apache-2.0 ([LICENSE](../LICENSE)), its demo corpus under CC0.
-What it installs is under the licences below; each package holds the text of its own.
-Made by `python -m tests.support.licences`; `make check` fails on a package that is not named here,
-or whose licence is neither permissive nor an exception with its reason.
+This program is under Apache-2.0 ([LICENSE](../LICENSE)), its demo corpus under CC0. The packages
+that it installs are under these licences; each package has the text of its own.
+`python -m tests.support.licences` writes this page. `make check` fails on a package that is missing
+here, or whose licence is neither permissive nor an exception with a reason.
 
 """
 
@@ -109,17 +109,18 @@ def render() -> str:
     """The whole of docs/licences.md, from what is installed."""
     runtime = set(locked_names("runtime"))
     others = {name for lock in ("dev", "docs", "fuzz") for name in locked_names(lock)} - runtime
-    parts = [_HEAD + "## What the program installs\n\n" + _table(runtime)]
-    parts.append("\n## What its tests, checks and manual install besides\n\n" + _table(others))
+    parts = [_HEAD + "## Packages of the program\n\n" + _list(runtime)]
+    parts.append("\n## Further packages of tests, checks and the manual\n\n" + _list(others))
     return "".join(parts)
 
 
-def _table(names: set[str]) -> str:
-    rows = (
-        f"| {name} | {find_licence(name)} | {EXCEPTIONS.get(name, ('', ''))[1]} |\n"
-        for name in sorted(names)
-    )
-    return "| package | licence | why it is permitted |\n|---|---|---|\n" + "".join(rows)
+def _list(names: set[str]) -> str:
+    by_licence: dict[str, list[str]] = {}
+    for name in sorted(names):
+        reason = EXCEPTIONS.get(name, ("", ""))[1]
+        shown = f"{name} ({reason})" if reason else name
+        by_licence.setdefault(find_licence(name), []).append(shown)
+    return "".join(f"- {key}: {', '.join(found)}\n" for key, found in sorted(by_licence.items()))
 
 
 if __name__ == "__main__":

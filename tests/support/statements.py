@@ -14,14 +14,11 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 TABLE = Path(__file__).with_suffix(".toml")
 PAGE = ROOT / "docs" / "statements.md"
-HEAD = """# Statement by statement
+HEAD = """# Specification coverage
 
-What the documents say that this program was made from, each statement with the test that holds it.
-"Yes" means that `make test` or `make test-slow` runs that test; a row says how the program differs
-on purpose. This page is written by `python -m tests.support.statements`.
-
-| document | statement | works | test |
-|---|---|---|---|
+Each statement of the documents that specified this program, with the test that checks it.
+`make test` or `make test-slow` runs that test. "Differs" marks an intended difference.
+`python -m tests.support.statements` writes this page.
 """
 
 
@@ -33,20 +30,20 @@ def list_tests() -> frozenset[str]:
     return frozenset(name for names in found for name in names)
 
 
-def write_rows() -> Iterator[str]:
-    """The rows of the table. Raises ValueError for a test that does not exist."""
+def write_lines() -> Iterator[str]:
+    """The lines below the head. Raises ValueError for a test that does not exist."""
     for document in tomllib.loads(TABLE.read_text("utf-8")).values():
+        yield f"\n## {document['title']}\n\n"
         for statement, test, *differs in document["rows"]:
             if test and test not in list_tests():
                 raise ValueError(f"No test is called {test}.")
-            works = f"differs: {differs[0]}" if differs else "yes" if test else "not tested"
-            held = f"`{test}`" if test else "no test"
-            yield f"| {document['title']} | {statement} | {works} | {held} |\n"
+            difference = f" Differs: {differs[0]}." if differs else ""
+            yield f"- {statement}.{difference} {f'`{test}`' if test else 'Not tested.'}\n"
 
 
 def write_page() -> str:
     """The whole page."""
-    return HEAD + "".join(write_rows())
+    return HEAD + "".join(write_lines())
 
 
 if __name__ == "__main__":
