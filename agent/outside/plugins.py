@@ -1,6 +1,6 @@
 """What other packages add: strategies, search providers, models and readers, as entry points.
 
-A package names an object under a group in its metadata; docs/plugins.md says what each group's is
+A package names an object under a group in its metadata; docs/extending.md says what each group's is
 called with. A name of this program's own always means its own. Only what is named is imported,
 readers apart, which are asked whether an address is theirs.
 """
