@@ -51,7 +51,7 @@ DEMO_EXAMPLES = (
     Example(question="Who won the 2022 FIFA World Cup?"),
     Example(question="Who founded LEGO, and when?", slots=("founder", "founded")),
     Example(question="How do HPA and KEDA differ?", strategy="report"),
-    Example(question="When was the James Webb Space Telescope launched?"),
+    Example(question="When was the James Webb Space Telescope launched?", slots=("launched",)),
 )
 
 

@@ -148,13 +148,14 @@ FLAT = ("Flat Orbita", "The flat Orbita has two rooms.\n\nRent: 900 crowns\nDepo
     ("topic", "others", "is_whole"),
     [
         ("Where is the flat Orbita?", (), False),  # its title alone tells nothing
-        ("What is the deposit of the flat Orbita?", (), True),
-        ("What is the deposit of the flat Orbita in summer?", (), False),
-        ("What is the deposit of the flat Orbita?", (("Flats", "Deposit: flat Orbita 9"),), False),
-        ("What is the deposit of the flat Orbita?", (("Flats", "Rent: 9 crowns"),), True),
+        ("deposit of the flat Orbita", (), False),  # nor do stop words that are nowhere in it
+        ("flat Orbita deposit", (), True),
+        ("flat Orbita deposit summer", (), False),
+        ("flat Orbita deposit", (("Flats", "Deposit: flat Orbita 9"),), False),
+        ("flat Orbita deposit", (("Flats", "Rent: 9 crowns"),), True),
     ],
 )
-def test_fields_settle_a_question_whose_every_word_one_page_alone_has(
+def test_a_field_settles_a_question_whose_every_word_it_has_beside_its_title(
     topic: str, others: tuple[tuple[str, str], ...], is_whole: bool
 ) -> None:
     found = read(topic, pages(FLAT, *others))

@@ -24,9 +24,11 @@ def invented(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-def ask(question: str, folder: Path, corpus: Path | None = None) -> Answer:
+def ask(
+    question: str, folder: Path, corpus: Path | None = None, slots: tuple[str, ...] = ()
+) -> Answer:
     kept = {"runs_dir": folder / "runs", "cache_dir": folder / "cache"}
-    return research(question, Settings(offline=True, corpus=corpus, **kept)).answer()
+    return research(question, Settings(offline=True, corpus=corpus, slots=slots, **kept)).answer()
 
 
 def check_modest(answer: Answer) -> None:
@@ -59,9 +61,19 @@ def test_over_invented_pages_no_answer_is_too_sure(
         ("What is the deposit of flat Vega?", {"deposit": "2,200 crowns"}),
     ],
 )
-def test_what_one_page_alone_has_in_its_fields_is_complete(
+def test_a_field_completes_the_slot_of_its_name_and_no_question(
     question: str, slots: dict[str, str], invented: Path, tmp_path: Path
 ) -> None:
-    answer = ask(question, tmp_path, invented)
+    named, plain = ask(question, tmp_path, invented, (*slots,)), ask(question, tmp_path, invented)
+    assert (named.status, plain.status) == ("complete", "partial")
+    for answer in (named, plain):
+        found = {name: slot.value for name, slot in answer.slots.items()}
+        assert slots.items() <= found.items()
+
+
+def test_a_field_that_has_every_word_of_a_question_completes_it(
+    invented: Path, tmp_path: Path
+) -> None:
+    answer = ask("Who opened the Malmo bridge?", tmp_path, invented)
     assert answer.status == "complete"
-    assert slots.items() <= {name: slot.value for name, slot in answer.slots.items()}.items()
+    assert answer.slots["who_opened_the_bridge"].value == "Clara Holm"

@@ -14,6 +14,7 @@ from agent.state import Slot
 
 LONGEST_LABEL, LONGEST_VALUE = 60, 300  # characters
 _LABELLED = re.compile(rf"([^\s:：|][^:：|]{{0,{LONGEST_LABEL - 1}}})(?::\**\s+|：\s*)(\S.*)")
+_WORD = re.compile(r"\w+")
 NAMED = 0.5  # the share of a title that a question says of the page that it is about
 SPOKEN = 0.6  # the share of a question that a page speaks of that fills a slot
 
@@ -68,10 +69,19 @@ class PageFields(NamedTuple):
         return 2 * said / (len(self.title) + len(question.words)) if is_named else 0.0
 
     def settles(self, question: Question) -> bool:
-        """Whether each word of a question is in its title, labels and values, and some in these."""
-        texts = (f"{one.label} {one.value}" for one in self.fields if not one.row)
-        told = {word for text in texts for word in question.read(text)}
-        return not told.isdisjoint(question.words) and {*question.words} <= told | self.title
+        """Whether one field has every word of a question but the content words of the title.
+
+        Stop words too: `Opened: 1931` answers neither who opened it nor why.
+        """
+        asked = set(_WORD.findall(question.text.casefold()))
+        named = {word for word in asked if _is_of(question.read(word), self.title)}
+        fields = (f"{one.label} {one.value}" for one in self.fields if not one.row)
+        said = (set(_WORD.findall(text.casefold())) for text in fields)
+        return any(asked - named <= words for words in said) and asked > named
+
+
+def _is_of(words: Sequence[str], known: frozenset[str]) -> bool:
+    return bool(words) and known.issuperset(words)
 
 
 def read_pages(lines: Sequence[Line], question: Question) -> dict[int, PageFields]:
@@ -118,8 +128,7 @@ def _name_of(text: str, question: Question) -> frozenset[str]:
 
 def _is_meant(field: LabelledValue, own: frozenset[str], question: Question) -> bool:
     """Whether a field has this name, and its row, if it is of one, is named by the question."""
-    row = set(question.read(field.row))
-    is_asked = not field.row or (bool(row) and row.issubset(question.words))
+    is_asked = not field.row or _is_of(question.read(field.row), frozenset(question.words))
     return is_asked and _name_of(field.label, question) == own
 
 
