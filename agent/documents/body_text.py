@@ -13,7 +13,6 @@ from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from agent.characters import strip_controls
-from agent.documents.blocks import TextBlock
 
 if TYPE_CHECKING:
     from agent.state import Outcome
@@ -22,6 +21,7 @@ MAX_TEXT = 1_000_000  # characters of a page of the web
 MAX_FILE_TEXT = 5_000_000  # characters of a user's file in a format that has parts
 #: Characters of a user's table, whose rows are as many as they are.
 MAX_TABLE_TEXT, TABLES = 50_000_000, frozenset(".csv .tsv .tab .xlsx .xlsm".split())
+CELL = " | "  # between the cells of a row
 MAX_REPORT = 400_000  # characters of a report whose sentences are to be checked
 MAX_RAW_TITLE = 10_000  # characters of a title, before blanks are taken out
 MAX_PLACE = 120  # characters of the name of a place
@@ -49,7 +49,7 @@ class BodyText(NamedTuple):
 
     `url` is the one that it gives itself. `marks` are in the order of their offsets. `date`, as
     YYYY-MM-DD, is when it was last changed, or else published, as it says itself. `not_read` tells
-    what was seen of it and not read. A report has a form, and a document that is one blocks, too.
+    what was seen of it and not read. A report has a form, and its text is Markdown.
     """
 
     title: str
@@ -58,7 +58,6 @@ class BodyText(NamedTuple):
     marks: tuple[Mark, ...] = ()
     date: str = ""
     form: str = ""
-    blocks: tuple[TextBlock, ...] = ()
     not_read: tuple[Unread, ...] = ()
 
     @property
@@ -91,7 +90,7 @@ def ignore_part(title: str, text: str, marks: Sequence[Mark]) -> None:
 class Body(NamedTuple):
     """A body to read. `suffix` is that of a user's file; "" for a page of the web.
 
-    `is_report`: its sentences are to be checked, so its blocks are wanted with their links.
+    `is_report`: its sentences are to be checked, so its text is wanted as Markdown with its links.
     """
 
     data: bytes
@@ -125,7 +124,6 @@ class PlacedText:
         self._source = source
         self._pieces: list[str] = []
         self._marks: list[Mark] = []
-        self._blocks: list[TextBlock] = []
         self._length = 0
         self._next: tuple[str, int | None] = ("", None)  # the place, if no mark is set
         self._handed = (0, 0, 0)  # pieces, characters and marks that were handed over
@@ -139,19 +137,6 @@ class PlacedText:
         """Add a part of any number of lines. `joint` is what separates it from the part before."""
         if text := normalize_text(text):
             self._append(text, place, None, joint)
-
-    def add_block(self, block: TextBlock | None, place: str = "", *, joint: str = "\n") -> None:
-        """Add a block, if there is one. A report keeps it.
-
-        With a joint that is no line break it is the rest of the block before.
-        """
-        if not block:
-            return
-        before = self._length
-        self.add(block.text, place, joint=joint)
-        if self._source.is_report and before < self._length <= MAX_REPORT:
-            is_rest = self._blocks and joint != "\n"
-            self._blocks.append(self._blocks.pop().join(block, joint) if is_rest else block)
 
     def add_line(self, line: str, name: str, number: int) -> None:
         """Add a part that is one line, as `row 7` of a table; an empty one is left out."""
@@ -196,7 +181,7 @@ class PlacedText:
         if not text:
             told = f": {read.note}" if lost else ""
             raise UnreadablePage(f"it has no text{told}", "empty")
-        return read._replace(blocks=tuple(self._blocks))
+        return read
 
     def _append(self, text: str, name: str, number: int | None, joint: str) -> None:
         if self.is_full:

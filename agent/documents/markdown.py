@@ -109,3 +109,9 @@ def _show(tokens: Sequence[Token]) -> str:
 
 def _show_tag(tag: re.Match[str]) -> str:
     return STRUCK if tag[0].lower() in _STRUCK else ""
+
+
+def write_link(shown: str, url: str) -> str:
+    """A link in Markdown; behind words that have brackets of their own, its address alone."""
+    url = url.replace(" ", "%20").strip("<>")
+    return f"{shown} <{url}>" if "]" in shown[:-1] else f"[{shown}](<{url}>)"

@@ -15,8 +15,7 @@ from itertools import count, groupby, islice, takewhile, zip_longest
 from string import ascii_uppercase
 from typing import NamedTuple
 
-from agent.documents.blocks import CELL
-from agent.documents.body_text import PlacedText
+from agent.documents.body_text import CELL, PlacedText
 
 Row = tuple[int, Sequence[str]]  # its number in the table, from 1, and its cells
 HIDDEN = " (hidden)"  # behind the name of what is not shown

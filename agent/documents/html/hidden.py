@@ -164,6 +164,7 @@ class _Rules:
     def __init__(self, tree: Element) -> None:
         self._by_name: dict[str, list[tuple[int, int, Rule]]] = defaultdict(list)
         self._left = MAX_MATCHES
+        self._names: dict[Element, frozenset[str]] = {}
         css = "\n".join(style.text or "" for style in tree.iter("style"))
         for number, rule in zip(range(MAX_RULES), _read_rules(css), strict=False):
             weight = sum(1 if name[0] in ".#" else 0 for part in rule.parts for name in part)
@@ -173,7 +174,7 @@ class _Rules:
         """What the rules declare of an element."""
         if not self._by_name or self._left <= 0:
             return {}
-        names = _names_of(element)
+        names = self._names_of(element)
         found = [one for name in names for one in self._by_name.get(name, ())]
         self._left -= len(found)
         style: dict[str, str] = {}
@@ -187,14 +188,16 @@ class _Rules:
         wanted = list(parts)
         for around in element.iterancestors() if wanted else ():
             self._left -= 1
-            if wanted and wanted[0] <= _names_of(around):
+            if wanted and wanted[0] <= self._names_of(around):
                 wanted.pop(0)
         return not wanted
 
-
-def _names_of(element: Element) -> frozenset[str]:
-    classes = (f".{name}" for name in element.get("class", "")[:500].split())
-    return frozenset((str(element.tag), f"#{element.get('id', '')}", *classes))
+    def _names_of(self, element: Element) -> frozenset[str]:
+        if element not in self._names:
+            classes = (f".{name}" for name in element.get("class", "")[:500].split())
+            told = str(element.tag), f"#{element.get('id', '')}", *classes
+            self._names[element] = frozenset(told)
+        return self._names[element]
 
 
 def _read_rules(css: str) -> Iterator[Rule]:

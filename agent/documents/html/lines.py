@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import islice
 from typing import Any
 
-from agent.documents.blocks import CELL
+from agent.documents.body_text import CELL
+from agent.documents.formats.numbering import WAYS, write_number
 from agent.documents.formats.table import TableCell, format_table
 from agent.documents.formats.xml import to_int
 
@@ -84,3 +85,24 @@ def _read_cell(cell: Element) -> TableCell:
     is_head = cell.tag == "th" or group.tag == "thead"
     text = "; ".join(render_lines(cell).split("\n"))
     return TableCell(text, columns, max(down, 1), is_head)
+
+
+def write_marks(tree: Element, lists: str) -> None:
+    """Write the marks of the items of lists: their numbers as the page gives them, else a dash."""
+    for listed in tree.xpath(lists):
+        items = list(listed.iterchildren("li"))
+        step = -1 if "reversed" in listed.attrib else 1
+        number = to_int(listed.get("start", ""), len(items) if step < 0 else 1)
+        way = WAYS.get(listed.get("type", ""), "decimal")
+        for item in items:
+            number = to_int(item.get("value", ""), number)
+            mark = "-" if listed.tag == "ul" else f"{write_number(number, way)}."
+            prefix(item, mark)
+            number += step
+
+
+def prefix(element: Element, mark: str) -> None:
+    """Write a mark before the text of an element."""
+    while not (element.text or "").strip() and len(element) and element[0].tag in BLOCK_TAGS:
+        element = element[0]
+    element.text = f"{mark} {(element.text or '').lstrip()}"

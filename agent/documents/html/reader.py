@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from agent.documents import sniff
-from agent.documents.blocks import TextBlock
 from agent.documents.body_text import (
     TEXT,
     Body,
@@ -16,12 +14,10 @@ from agent.documents.body_text import (
     PlacedText,
     UnreadablePage,
     normalize_text,
+    normalize_title,
 )
 from agent.documents.cpu_limit import OverCpuLimit, limit_cpu
-from agent.documents.formats.numbering import WAYS, write_number
-from agent.documents.formats.xml import to_int
 from agent.documents.formulas import STRUCK, lower_text, raise_text, write_formula
-from agent.documents.html.blocks import Element, read_blocks
 from agent.documents.html.data import (
     MAX_TEASER,
     PLACE,
@@ -32,8 +28,8 @@ from agent.documents.html.data import (
     read_data,
 )
 from agent.documents.html.hidden import remove_elements, remove_hidden
-from agent.documents.html.lines import render_text
-from agent.documents.html.links import read_links
+from agent.documents.html.lines import Element, render_text, write_marks
+from agent.documents.html.prose import write_markdown
 from agent.documents.html.tables import join_definitions, put_boxes_back, take_boxes
 from agent.documents.html.walls import detect_wall
 
@@ -61,17 +57,6 @@ _EDITORIAL_MARKS = (
     " | //*[contains(@class, 'mw-editsection') or contains(@class, 'mw-jump-link')"
     " or contains(@class, 'navbar-mini')]"
 )
-#: What is no prose of a report.
-_NO_REPORT = (
-    "descendant::*[self::head or self::nav or self::footer or self::aside or self::button"
-    " or self::select or self::math or self::object or self::pre or self::script"
-    " or self::form[not(descendant::p)] or contains(concat(' ', @class, ' '), ' toc ')"
-    " or contains(@class, 'navbox') or contains(@class, 'mw-editsection')"
-    " or contains(@class, 'reference-accessdate') or contains(@class, 'mw-jump-link')"
-    " or contains(@class, 'infobox')]"
-)
-#: Where the prose of a page stands, the first that there is.
-_MAIN = ("//*[@id='mw-content-text']", "//main", "//article", "//body")
 #: The name is possessive: it shares characters with what follows, and giving them back one by one
 #: would take quadratic time.
 _LONG_TAG = re.compile(r"<(\w++)[^<>]{4000,}+>")
@@ -102,7 +87,8 @@ def read_html(source: Body) -> BodyText:
     try:
         with limit_cpu(MAX_SECONDS):
             if source.is_report:
-                return _read_report(source, html)
+                tree, _ = parse_page(html)
+                return BodyText(normalize_title(_find_title(tree)), write_markdown(tree))
             page = extract_html(html, source.url)
     except OverCpuLimit:
         raise UnreadablePage("it takes too long to read", "invalid") from None
@@ -115,24 +101,6 @@ def read_html(source: Body) -> BodyText:
     if not is_page and (wall := detect_wall(source.data, text.title, normalize_text(page.text))):
         raise UnreadablePage(wall.reason, wall.outcome)
     return text.finish()
-
-
-def _read_report(source: Body, html: str) -> BodyText:
-    """The prose of a page with its links and notes. Menus and code are left out."""
-    tree, _ = parse_page(html)
-    text = PlacedText(source, _find_title(tree))
-    for block in read_prose(tree):
-        text.add_block(block)
-    return text.finish()
-
-
-def read_prose(tree: Element) -> Iterator[TextBlock]:
-    """The blocks of a page with their links, without its notes, menus, code and hidden parts."""
-    links, notes = read_links(tree)
-    root = next((element for path in _MAIN for element in tree.xpath(path)), tree)
-    remove_elements([*notes, *root.xpath(_NO_REPORT)])
-    remove_hidden(tree)
-    return read_blocks(root, links=links)
 
 
 def extract_html(html: str, url: str = "") -> HtmlPage:
@@ -230,22 +198,6 @@ def _write_signs(tree: Element) -> None:
         del element[:]
         element.text = text
         element.drop_tag()
-
-
-def write_marks(tree: Element, lists: str) -> None:
-    """Write the marks of the items of lists: their numbers as the page gives them, else a dash."""
-    for listed in tree.xpath(lists):
-        items = list(listed.iterchildren("li"))
-        step = -1 if "reversed" in listed.attrib else 1
-        number = to_int(listed.get("start", ""), len(items) if step < 0 else 1)
-        way = WAYS.get(listed.get("type", ""), "decimal")
-        for item in items:
-            number = to_int(item.get("value", ""), number)
-            mark = "-" if listed.tag == "ul" else f"{write_number(number, way)}."
-            inner = next(item.iterchildren("p"), None)
-            first = item if inner is None or (item.text or "").strip() else inner
-            first.text = f"{mark} {(first.text or '').lstrip()}"
-            number += step
 
 
 def _find_title(tree: Element) -> str:

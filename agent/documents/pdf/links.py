@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+from agent.documents.markdown import write_link
 from agent.documents.pdf.joiner import HYPHEN
 
 MAX_PAGE_LINKS = 500
@@ -44,14 +45,18 @@ def _read_address(link: Any, document: Any) -> str:
     return buffer.value.decode("utf-8", "replace")
 
 
-def find_links(text: str, links: Sequence[PageLink]) -> list[tuple[int, int, str]]:
-    """Where the words of links begin and end in the text of their page, and their addresses."""
+def write_links(text: str, links: Iterable[PageLink]) -> str:
+    """The text of a page, with the words of its links as links of Markdown."""
     found: list[tuple[int, int, str]] = []
     at = 0
     for words, url in links:
-        pieces = map(re.escape, words.replace(HYPHEN, " ").split())
-        form = re.compile(r"[\s-]*".join(pieces))
+        form = re.compile(r"[ -]*".join(map(re.escape, words.replace(HYPHEN, " ").split())))
         if words and (match := form.search(text, at) or form.search(text)):
             at = match.end()
             found.append((*match.span(), url))
-    return sorted(found)
+    end = len(text)
+    for start, stop, url in sorted(found, reverse=True):
+        if stop <= end and url.startswith(("http://", "https://")):
+            text = text[:start] + write_link(text[start:stop], url) + text[stop:]
+            end = start
+    return text

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from ctypes import POINTER, c_ushort, cast, create_string_buffer
 from functools import partial
 from typing import Any
 
-from agent.documents.blocks import BlockBuilder
 from agent.documents.body_text import Body, BodyText, PlacedText, UnreadablePage, normalize_title
 from agent.documents.formats.bundles import MAX_FILES, add_inner
 from agent.documents.own_date import read_day
@@ -22,7 +21,7 @@ from agent.documents.pdf.joiner import (
     read_text,
     split_lines,
 )
-from agent.documents.pdf.links import PageLink, find_links, read_links
+from agent.documents.pdf.links import read_links, write_links
 from agent.documents.pdf.ocr import NOISE, REMEDY, ImageReader, find_tesseract
 
 IMAGE = (3,)  # FPDF_PAGEOBJ_IMAGE
@@ -75,6 +74,7 @@ class _PageReader:
 
     def __init__(self, document: Any, text: PlacedText, *, is_report: bool) -> None:
         self._document, self._text, self._is_report = document, text, is_report
+        self._joint = "\n\n" if is_report else "\n"
         if document.get_formtype():
             document.init_forms()
         self._images = _ImagePages()
@@ -91,13 +91,16 @@ class _PageReader:
         self._rows += sum(map(is_row, lines))
         self._reversed += count_reversed(lines)
         if lines:
-            joint = "\n"
+            joint = self._joint
             if self._last and goes_on(self._last, lines[0]):
                 joint = find_joint(self._last, lines[0])
             joined = "\n".join(join_lines(lines)).removesuffix(HYPHEN)
             self._text.title = self._text.title or normalize_title(_first_line(joined))
-            links = list(read_links(self._document, page)) if self._is_report else ()
-            _add_page(self._text, joined, links, f"page {number}", joint)
+            if self._is_report:
+                joined = write_links(joined, read_links(self._document, page))
+            for line in filter(str.strip, joined.split("\n")):
+                self._text.add(line, f"page {number}", joint=joint)
+                joint = self._joint
             self._last = lines[-1]
         for note in read_notes(page, self._document.formenv, number):
             self._notes.setdefault(*note)
@@ -174,25 +177,6 @@ def _add_attachments(text: PlacedText, source: Body, document: Any) -> None:
         name = file.get_name() or f"attachment {n + 1}"
         add_inner(text, source, name, bytes(file.get_data()), place=f"attachment {name}")
     text.lose("attachments", count - MAX_FILES, f"only the first {MAX_FILES} are")
-
-
-def _add_page(
-    text: PlacedText, page: str, links: Sequence[PageLink], place: str, joint: str
-) -> None:
-    """Add the paragraphs of a page, each a block with the links that begin in it."""
-    found = find_links(page, links)
-    at = 0
-    for line in page.split("\n"):
-        builder, end = BlockBuilder(), at + len(line)
-        for start, stop, url in (link for link in found if at <= link[0] < end):
-            builder.add(page[at:start])
-            at, begun = min(stop, end), builder.length
-            builder.add(page[start:at])
-            builder.link(begun, url)
-        builder.add(page[at:end])
-        block = builder.build("paragraph")
-        text.add_block(block, place, joint=joint)
-        joint, at = ("\n" if block else joint), end + 1
 
 
 class _ImagePages:

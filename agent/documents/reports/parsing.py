@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from agent.documents import sniff
-from agent.documents.blocks import RAISED, Link, TextBlock
 from agent.documents.body_text import MAX_REPORT, Body, BodyText, UnreadablePage
 from agent.documents.files import decode_text
 from agent.documents.registry import find_format
 from agent.documents.reports import services
-from agent.documents.reports.sources import find_address
-from agent.state.urls import is_web_url
 
 #: Suffixes that name a form; of any other name it is told by the content.
 _NOTE_MARK = re.compile(r"\[\^\w{1,9}\](?!:)")
@@ -30,10 +26,9 @@ def parse_report(source: Body) -> BodyText:
     if form in ("markdown", "json"):
         report = _parse_text(form, decode_text(source.data))
     elif f".{form}" in (found := find_format(source._replace(suffix=f".{form}"))).suffixes:
-        read = found.read(source)
-        is_word = form == "docx"
-        markdown = number_notes(read.text) if is_word else "\n\n".join(_write_blocks(read.blocks))
-        report = BodyText(read.title, markdown, form=form)
+        report = found.read(source)
+        told = number_notes(report.text) if form == "docx" else report.text
+        report = report._replace(text=told, form=form)
     else:
         raise UnreadablePage(f"is {found.name}", "unsupported")
     if not report.text.strip():
@@ -63,34 +58,6 @@ def number_notes(markdown: str) -> str:
         body = paragraph.removesuffix(tail) if is_doubled else paragraph
         told.append(_NOTE_MARK.sub(lambda _, left=numbers: next(left, ""), body))  # type: ignore[misc]
     return "\n\n".join(told)
-
-
-def _write_blocks(blocks: Sequence[TextBlock]) -> Iterator[str]:
-    """Each block in Markdown; the rows of a table have no head of their own."""
-    for block in blocks:
-        number = f"{block.number}. " if block.number is not None else "- "
-        start = {"heading": f"{'#' * min(block.level or 1, 6)} ", "item": number, "row": "| "}
-        text, at = "", 0
-        for link in sorted(block.links):
-            if link.start >= at:
-                text += block.text[at : link.start] + _write_link(block.text, link)
-                at = link.end
-        lines = (text + block.text[at:]).strip().split("\n")
-        is_line = block.kind in ("heading", "row")
-        yield start.get(block.kind, "") + (" " if is_line else "\n").join(lines)
-
-
-def _write_link(text: str, link: Link) -> str:
-    shown = text[link.start : link.end]
-    label = shown.strip("[]()^ ")
-    if link.url == RAISED:
-        return f"<sup>{shown}</sup>"
-    url = link.url if is_web_url(link.url) else find_address(f"{link.url} {link.title}")
-    if url := url.replace(" ", "%20").strip("<>"):
-        if "]" in shown.strip()[:-1] and not link.is_note:  # an entry of a list that is a link
-            return f"{shown} <{url}>"
-        return f"[[{label}]](<{url}>)" if link.is_note else f"[{shown}](<{url}>)"
-    return f"[{label}]" if link.is_note else shown
 
 
 def detect_form(body: bytes, suffix: str = "") -> str:
