@@ -24,8 +24,11 @@ def read_topic(options: dict[str, Any]) -> str:
     if topics[0] != "-":
         return str(topics[0])
     try:
-        return str(require_stdin().read(1_000_000).decode("utf-8-sig"))
-    except UnicodeDecodeError:
+        text = str(require_stdin().read(1_000_000).decode("utf-8-sig"))
+        if "\0" in text:  # UTF-16 without a mark, of letters that ASCII has
+            raise UnicodeError
+        return text
+    except UnicodeError:
         fault = "Standard input is not UTF-8."
         raise UsageError(fault, "Convert it: iconv -f UTF-16 -t UTF-8.") from None
     except OSError as error:

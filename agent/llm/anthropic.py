@@ -72,11 +72,11 @@ class Anthropic(HttpModel):
             base_url,
             "ANTHROPIC_BASE_URL",
             "ANTHROPIC_API_KEY",
+            model_name="ANTHROPIC_MODEL",
             secret=key,
             timeout=timeout,
             error_class=ModelFailed,
             outcomes={404: "not_found"},
-            remedies={"not_found": "Check ANTHROPIC_MODEL and ANTHROPIC_BASE_URL."},
         )
         self._send = partial(endpoint.call, headers=headers)
 

@@ -141,8 +141,9 @@ class ModelChain:
                 self._thinking.add(model_label(model))  # it may have thought: it gets more room
             try:
                 if generation.unread and model_label(model) not in self._window:
-                    self._window[model_label(model)] = 3 * generation.input_tokens
-                    raise ValueError("the prompt was cut")
+                    window = self._window[model_label(model)] = 3 * generation.input_tokens
+                    if _fit_window(attempts.task, window) != attempts.task:
+                        raise ValueError("the prompt was cut")
                 answer, mended = parse_reply(generation, attempts.task)
             except ValueError as error:
                 attempts.correction = str(error)
@@ -156,7 +157,7 @@ class ModelChain:
                 return attempts.build_reply(model, generation, answer, mended)
         raise ModelFailed(
             f"{model.name} gave no usable reply: {attempts.correction}",
-            attempts.recorded[-1].remedy or ANOTHER_MODEL,
+            next((one.remedy for one in attempts.recorded if one.remedy), ANOTHER_MODEL),
             outcome="invalid",
         )
 

@@ -19,7 +19,7 @@ RAISE_CONTEXT = (
     "raise its context length (Ollama: OLLAMA_CONTEXT_LENGTH=16384, llama.cpp: -c 16384, "
     "LM Studio: Context Length)."
 )
-LEAST_WINDOW = 6000  # characters that any server reads
+LEAST_WINDOW = 1500  # characters that any server reads
 MAX_TOKEN_CHARS = 8  # of prose, on an average: about twice as many as with any vocabulary
 
 

@@ -89,19 +89,21 @@ class OpenAICompatible(HttpModel):
         self._options = set(OPTION_WORDS) - (set() if self.thinks or takes_effort else {"effort"})
         self._limit_name = LIMIT_NAMES[self.thinks]
         base_url = base_url.rstrip("/").removesuffix("/chat/completions")
-        url_name = "OPENAI_BASE_URL" if provider == "openai" else "OPENAI_SERVERS"
+        is_main = provider == "openai"
+        url_name = "OPENAI_BASE_URL" if is_main else "OPENAI_SERVERS"
         hint = "" if re.search(r"/v\d", base_url) else f" (most servers want /v1: {base_url}/v1)"
         self._endpoint = Endpoint(
             base_url,
             url_name,
-            "OPENAI_API_KEY" if provider == "openai" else "OPENAI_SERVER_KEYS",
+            "OPENAI_API_KEY" if is_main else "OPENAI_SERVER_KEYS",
+            model_name="OPENAI_MODEL" if is_main else "the model of --llm",
             secret=key,
             needs_key=False,
             timeout=timeout if key else max(timeout, OWN_SERVER_SILENCE),
             error_class=ModelFailed,
             longest=LONGEST_REPLY,
             outcomes={404: "not_found", 405: "not_found"},
-            remedies={"not_found": f"Check the name of the model and {url_name}{hint}."},
+            remedies={"not_found": f"Check {url_name}{hint}."},
         )
 
     def _generate(self, task: Task[Any], correction: str, form: str) -> Generation:

@@ -56,13 +56,6 @@ class Cost(Frozen):
     usd: float = 0.0
 
 
-class Left(Frozen):
-    """What a model call under way may use of tokens and US dollars; None: no cap."""
-
-    tokens: int | None = None
-    usd: float | None = None
-
-
 class Caps(Frozen):
     """The caps of a run; None: no cap. `seconds` counts from the start of this process' part."""
 
@@ -162,12 +155,12 @@ class Budget:
             return False
         return True
 
-    def left_for_call(self, cost: Cost, *, last: bool = False) -> Left:
+    def left_for_call(self, cost: Cost, *, last: bool = False) -> Caps:
         """What is left for a call that was reserved with this cost, beside what others may take."""
         with self._lock:
             taken = self._sum_taken(*(() if last else (self._answer_cost,)))
         caps = self._caps
-        return Left(
+        return Caps(
             tokens=None if caps.tokens is None else caps.tokens - taken.tokens + cost.tokens,
             usd=None if caps.usd is None else caps.usd - taken.usd + cost.usd,
         )

@@ -6,7 +6,6 @@ and the SDK's own retries are off.
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -15,7 +14,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from agent.errors import ModelFailed, OutsideError
 from agent.outside.http import (
-    OUTCOMES_BY_STATUS,
     QUOTA_WAIT,
     Endpoint,
     describe_redirect,
@@ -23,7 +21,6 @@ from agent.outside.http import (
     parse_retry_after,
 )
 from agent.outside.network import find_proxy, load_tls_context
-from agent.state import Outcome
 from agent.state.json_data import get_objects
 
 if TYPE_CHECKING:
@@ -36,7 +33,6 @@ GOOGLE = "https://generativelanguage.googleapis.com"
 
 #: What the SDK raises for a body of another shape: it does not check one before it reads it.
 UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
-_TOO_LONG = re.compile(r"input token count|exceeds the maximum number of tokens", re.I)
 #: Finish reasons with which a reply may be used.
 USABLE_REASONS = {"STOP", "MAX_TOKENS", "FINISH_REASON_UNSPECIFIED"}
 
@@ -81,9 +77,10 @@ class GeminiConnection:
             account.base_url or GOOGLE,
             "GOOGLE_GEMINI_BASE_URL",
             "GEMINI_API_KEY",
+            model_name="GEMINI_MODEL",
             secret=account.key,
             error_class=error_class,
-            remedies={"not_found": "Check GEMINI_MODEL."},
+            outcomes={404: "not_found"},
         )
         self._client: Client | None = None
 
@@ -164,7 +161,7 @@ class GeminiConnection:
         if not model.name:
             raise self._endpoint.build_error("invalid", "Gemini answered something else")
         if model.supported_actions and "generateContent" not in model.supported_actions:
-            raise self._endpoint.build_error("not_found", "it writes no text")
+            raise self._endpoint.build_error("not_found", "not a valid model: it writes no text")
         return model.input_token_limit
 
     def _translate(self, error: APIError) -> OutsideError:
@@ -172,7 +169,12 @@ class GeminiConnection:
         if error.code and 300 <= error.code < 400:
             said = f"HTTP {error.code}, {describe_redirect(_headers_of(error).get('location'))}"
             remedy = "Set GOOGLE_GEMINI_BASE_URL to the address that answers."
-        outcome, wait = _outcome_of(error), _retry_after_of(error)
+        outcome = self._endpoint.classify(error.code or 0, f"{error.status} {error.message}")
+        if error.code == 429:  # the quota of one model is no other model's: the next one is asked
+            quota = str(error.details)
+            is_spent = "PerDay" in quota and "PerModel" not in quota
+            outcome = "no_credit" if is_spent else "rate_limited"
+        wait = _retry_after_of(error)
         return self._endpoint.build_error(outcome, f"Gemini: {said}", wait, remedy)
 
 
@@ -185,19 +187,6 @@ def count_tokens(response: GenerateContentResponse) -> dict[str, int]:
         "output_tokens": ((usage and usage.candidates_token_count) or 0) + thoughts,
         "cache_read_tokens": (usage and usage.cached_content_token_count) or 0,
     }
-
-
-def _outcome_of(error: APIError) -> Outcome:
-    code, said = error.code or 0, str(error.details)
-    if code == 400 and "API_KEY_INVALID" in said:
-        return "bad_key"
-    if code == 400 and _TOO_LONG.search(error.message or ""):
-        return "too_long"
-    # the quota of one model is no other model's: the next one is asked, at once
-    if code == 429 and "PerDay" in said and "PerModel" not in said:
-        return "no_credit"
-    outcomes: Mapping[int, Outcome] = {**OUTCOMES_BY_STATUS, 404: "not_found"}
-    return outcomes.get(code, "unavailable" if code >= 500 else "rejected")
 
 
 def _headers_of(error: APIError) -> Mapping[str, str]:

@@ -42,6 +42,11 @@ OUTCOMES_BY_STATUS: dict[int, Outcome] = {
     **dict.fromkeys((408, 504), "timeout"),
     **{413: "too_long", 429: "rate_limited"},
 }
+#: What services say of a model that they do not know.
+UNKNOWN_MODEL = (
+    r"(invalid|unknown|no such|not a valid|unable to access) model|model.not.(found|exist)"
+    r"|models?[ /]\S+ (is )?(not found|does not exist)|^(HTTP \d+: )?model: \S+$"
+)
 #: Outcomes by what a service says, with its own names of the error: its status says less.
 OUTCOMES_BY_TEXT: dict[str, Outcome] = {
     r"content.?(filter|management|policy)|responsible.?ai|moderation|flagged": "blocked",
@@ -50,8 +55,9 @@ OUTCOMES_BY_TEXT: dict[str, Outcome] = {
     r"(invalid|incorrect) api.?key|api.?key (is )?(invalid|not valid)": "bad_key",
     r"unauthori[sz]ed|subscription token is invalid": "bad_key",
     r"context.(length|window|size)|(prompt|input) is too long|too many tokens": "too_long",
+    r"input token count|exceeds the maximum number of tokens": "too_long",
     r"request too large|max_(seq|model|input|total)_|reduce (the|your) (length|mes)": "too_long",
-    r"model.not.found|model \S+ (is )?(not found|does not exist)": "not_found",
+    UNKNOWN_MODEL: "not_found",
     r"unexpected endpoint": "not_found",  # LM Studio, with HTTP status 200
     r"rate.?limit": "rate_limited",
 }
@@ -87,6 +93,7 @@ class Endpoint:
     outcomes: Mapping[int, Outcome] = field(default_factory=dict)  # of statuses, its own
     remedies: Mapping[Outcome, str] = field(default_factory=dict)  # its own
     needs_key: bool = True  # if it has one at all
+    model_name: str = ""  # the variable of its model; empty: it has none
     max_bytes: int = MAX_BYTES  # of a reply that is not streamed
 
     def call(self, path: str, **request: Unpack[Request]) -> Json:
@@ -127,10 +134,10 @@ class Endpoint:
     def error_from_message(self, message: object, otherwise: Outcome = "rejected") -> OutsideError:
         """The error for a refusal with HTTP status 200: a text, or a body. It says the outcome."""
         text = message if isinstance(message, str) else find_error_message(message)
-        outcome = self._classify(_find_status(message), text, otherwise)
+        outcome = self.classify(_find_status(message), text, otherwise)
         return self.build_error(outcome, text, find_told_wait(text))
 
-    def _classify(self, status: int, text: str, otherwise: Outcome = "rejected") -> Outcome:
+    def classify(self, status: int, text: str, otherwise: Outcome = "rejected") -> Outcome:
         """The outcome of an error, by what the service says of it and then by its status."""
         by_class = "unavailable" if status >= 500 else otherwise
         by_status = {**OUTCOMES_BY_STATUS, **self.outcomes}.get(status, by_class)
@@ -143,6 +150,8 @@ class Endpoint:
     ) -> OutsideError:
         """An error of this service, with a remedy that fits the outcome, and without the key."""
         is_quoted = self.secret[:1] in ("'", '"')
+        if self.model_name and re.search(UNKNOWN_MODEL, detail, re.I):
+            remedy = f"Check {self.model_name}."
         remedy = {
             "bad_key": f"{'Take the quotes off' if is_quoted else 'Check'} {self.key_name}.",
             "not_found": f"Check {self.url_name}.",
@@ -207,7 +216,7 @@ class Endpoint:
     ) -> OutsideError:
         body = _parse_json(data)
         message = find_error_message(body)
-        outcome = self._classify(_find_status(body) or status, message)
+        outcome = self.classify(_find_status(body) or status, message)
         redirect = f", {describe_redirect(headers.get('Location'))}" if status < 400 else ""
         detail = f"HTTP {status}{redirect}"
         detail += f": {message}" if message else ""

@@ -12,7 +12,6 @@ from agent.outside.deadline import GroupDeadline, WaitLimits
 from agent.outside.journal import Journal, call_key
 from agent.outside.recording import ERROR_CLASSES, CallLine, decode_error, encode_error
 from agent.outside.threads import spawn
-from agent.outside.turns import TURNS
 from agent.state.json_data import Json
 
 STOPPED = "The run was stopped before it ended; the answer comes from what had been read."
@@ -168,13 +167,12 @@ class RecordedCall(ABC, Generic[Req, Res]):
         futures = [self._start(request) for request in requests]
         deadline = GroupDeadline(futures, self._limits, lambda: self._slowest_recalled)
         for request, future in zip(requests, futures, strict=True):
-            with TURNS.give():
-                while (
-                    not future.done()
-                    and not deadline.outcome()
-                    and not self._ended_at_halt(request, requests)
-                ):
-                    wait([future], timeout=0.05, return_when=FIRST_COMPLETED)
+            while (
+                not future.done()
+                and not deadline.outcome()
+                and not self._ended_at_halt(request, requests)
+            ):
+                wait([future], timeout=0.05, return_when=FIRST_COMPLETED)
             if not future.done():
                 self._give_up(self._flight_of(request)._replace(future=future), deadline.outcome())
             try:

@@ -10,7 +10,7 @@ from agent.errors import Spent
 from agent.evidence import estimate_tokens
 from agent.llm import Generation, Model
 from agent.outside import Task
-from agent.outside.budget import Cost, Left
+from agent.outside.budget import Caps, Cost
 from agent.outside.tools import render_transcript
 
 PROMPT_FRAME_TOKENS = 700  # of a prompt around its evidence: instructions, topic, slots, schema
@@ -35,7 +35,7 @@ def estimate_cost(models: Sequence[Model], prompt_tokens: int) -> Cost:
     return Cost(tokens=prompt_tokens + REPLY_TOKENS, usd=models[0].cost_usd(longest) or 0.0)
 
 
-def limit_reply(model: Model, prompt_tokens: int, left: Left, spent: Spent) -> int | None:
+def limit_reply(model: Model, prompt_tokens: int, left: Caps, spent: Spent) -> int | None:
     """How many tokens a reply may have so that no cap is passed, at least one; None: no cap.
 
     `spent`: what the task has used already, which `left` does not know yet.

@@ -18,7 +18,6 @@ from agent.answer.formats import to_markdown
 from agent.answer.states import state_of
 from agent.errors import as_agent_error, format_error
 from agent.outside.growing_list import GrowingList
-from agent.outside.turns import TURNS
 from agent.run import Run, research
 from agent.run.library import KeptRun
 from agent.run.loop import LateRun
@@ -137,14 +136,13 @@ class LiveRun:
         started = time.monotonic()
         run = research(self._summary.question, self._settings, self._request)
         self._late.begin(run)
-        with TURNS.take():
-            self._follow_events(run, started)
-            answer = run.answer()
-            self.seconds = time.monotonic() - started
-            self._activity = describe_activity(
-                run.research, run.corpus, is_answered=bool(answer.citations)
-            )
-            self.finish(answer)
+        self._follow_events(run, started)
+        answer = run.answer()
+        self.seconds = time.monotonic() - started
+        self._activity = describe_activity(
+            run.research, run.corpus, is_answered=bool(answer.citations)
+        )
+        self.finish(answer)
 
     def _follow_events(self, run: Run, last: float) -> None:
         """Make frames of the events of a run as they come. `last`: when the run began."""

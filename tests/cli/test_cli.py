@@ -203,6 +203,7 @@ def test_hostile_topics(topic: bytes, world: Services, tmp_path: Path) -> None:
     [
         (["--offline", "-"], b"x" * 1_000_000, "at most 2000"),
         (["--offline", "  \t "], b"", "Question cannot be empty"),
+        (["--offline", "-"], "Who won?".encode("utf-16-le"), "not UTF-8"),
         (["--offline"], b"", "No question"),
         (["--offline", "--topic", "a", "b"], b"", "Two questions"),
         (["--offline", "--nonsense", "a"], b"", "--nonsense"),

@@ -159,6 +159,7 @@ def test_odd_providers_are_told(services: Services, tmp_path: Path, name: str, k
 
 def test_one_model_of_two_is_enough(services: Services, tmp_path: Path) -> None:
     environment = services.environment(tmp_path, GEMINI_MODEL="gemini-of-the-moon")
+    services.think = lambda asked: Raw(404, '{"error": {"code": 404, "message": "no such model"}}')
     found = told(environment, tmp_path)
     missing = found["model gemini:gemini-of-the-moon"]
     assert (missing.status, missing.remedy) == ("fail", "Check GEMINI_MODEL.")
@@ -279,6 +280,14 @@ def test_no_piece_of_a_key_is_left(key: str, before: str, after: str, start: int
 def test_wrong_usage_exits_2(tmp_path: Path) -> None:
     done = doctor("--yaml", cwd=tmp_path, environment={})
     assert done.returncode == 2 and "--yaml" in done.stderr and not done.stdout
+
+
+def test_a_server_without_a_list_of_models_answers(services: Services, tmp_path: Path) -> None:
+    services.openai_needs_key, services.lists_models = False, False
+    own = {"OPENAI_BASE_URL": f"{services.base}/openai", "OPENAI_MODEL": "m"}
+    environment = services.environment(tmp_path, RESEARCH_AGENT_LLM="openai", **own)
+    found = told(environment, tmp_path)["model openai:m"]
+    assert found.status == "ok" and "; the server lists no models" in found.detail
 
 
 def test_a_window_that_is_too_small_is_told(services: Services, tmp_path: Path) -> None:

@@ -6,8 +6,6 @@ import json
 import socket
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,7 +14,6 @@ from typing import Any
 import httpx2
 import pytest
 
-from agent.outside.turns import Turns
 from tests.support.web import TOPIC, Web
 
 ROOT = Path(__file__).parents[2]
@@ -146,62 +143,6 @@ def test_a_crowd_is_answered_or_refused_while_a_probe_is_answered(base: str) -> 
         while not all(one.done() for one in streams):
             assert client.get("/api/health", timeout=15).status_code == 200
     assert [one.result()["topic"] for one in streams] == questions
-
-
-def test_of_threads_that_compute_one_goes_at_a_time() -> None:
-    turns, busy, seen = Turns(seconds=60), [], []
-
-    def compute(n: int) -> None:
-        for _ in range(50):
-            with turns.take(), turns.take():
-                busy.append(n)
-                time.sleep(0)
-                seen.append(len(busy))
-                busy.remove(n)
-
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(compute, range(8)))
-    assert seen == [1] * 400
-
-
-def test_who_waits_lets_others_compute_and_then_takes_its_turn_again() -> None:
-    turns, is_done, has_begun = Turns(seconds=60), threading.Event(), threading.Event()
-
-    def compute() -> None:
-        with turns.take():
-            is_done.set()
-
-    def compute_when_begun() -> None:
-        has_begun.wait()
-        with turns.take():
-            assert not busy
-
-    with ThreadPoolExecutor(2) as pool, turns.take():
-        with turns.give():
-            pool.submit(compute)
-            assert is_done.wait(10)
-        busy = ["this thread"]
-        other = pool.submit(compute_when_begun)
-        has_begun.set()
-        time.sleep(0.01)
-        busy.clear()
-        with turns.give():
-            other.result(10)
-
-
-def test_who_computes_too_long_keeps_nobody_waiting() -> None:
-    turns, is_over = Turns(seconds=0.01), threading.Event()
-
-    def compute_long() -> None:
-        with turns.take():
-            assert is_over.wait(10)
-            raise ValueError("it fails")
-
-    with ThreadPoolExecutor(9) as pool:
-        long = [pool.submit(compute_long) for _ in range(8)]
-        with turns.take():
-            is_over.set()
-            assert all(isinstance(one.exception(10), ValueError) for one in long)
 
 
 def stream(base: str, question: str) -> dict[str, Any]:

@@ -103,6 +103,7 @@ class Services(Loopback):
         self.site = ""  # where pages are, if not here: see the fixture `public`
         self.fault: Callable[[], Raw | None] = lambda: None  # if set, the only reply
         self.latency: Callable[[], float] = lambda: 0.0
+        self.lists_models = True  # as servers of OpenAI's protocol do
         self.models = {  # those that models.get knows, and their methods
             "gemini-3.8-flash": ["generateContent", "countTokens"],
             "gemini-3.5-flash-lite": ["generateContent"],
@@ -238,7 +239,7 @@ class Services(Loopback):
         if parts.path == "/openai/api/ps":  # as Ollama tells what is loaded
             loaded = [{"model": "small:latest", "context_length": 2048}]
             return Raw(200, json.dumps({"models": loaded}))
-        if parts.path == "/openai/models":
+        if parts.path == "/openai/models" and self.lists_models:
             return self.openai_models(headers.get("Authorization"))
         return self.page(parts.path.removeprefix("/web/"))
 
@@ -247,7 +248,8 @@ class Services(Loopback):
         if key != GEMINI_KEY:
             return _bad_key_reply()
         if name not in self.models:
-            error = {"code": 404, "message": f"{name} is not found", "status": "NOT_FOUND"}
+            said = f"models/{name} is not found for API version v1beta"
+            error = {"code": 404, "message": said, "status": "NOT_FOUND"}
             return Raw(404, json.dumps({"error": error}))
         actions = {"supportedGenerationMethods": self.models[name]}
         return Raw(
@@ -434,11 +436,11 @@ def openai_reply(
 ) -> dict[str, Any]:
     """A chat completion, with tokens counted as a quarter of the characters.
 
-    A prompt of less than a thousand tokens counts as 100.
+    A prompt of less than 300 tokens counts as 100.
     """
     message = {"role": "assistant", "content": text}
     count = count_prompt_tokens(request) + len(str(request.results)) // 4 if request else 0
-    prompt = count if count >= 1000 else 100
+    prompt = count if count >= 300 else 100
     usage = {"prompt_tokens": prompt, "completion_tokens": len(text) // 4}
     return {"choices": [{"index": 0, "message": message, "finish_reason": reason}], "usage": usage}
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 from agent.cli.diagnosis.results import Job, Result, make_error_result
-from agent.errors import AgentError
+from agent.errors import AgentError, ModelFailed
 from agent.evidence import estimate_tokens
 from agent.llm import Generation, Model, model_label
 from agent.llm.model import RAISE_CONTEXT
@@ -69,7 +69,12 @@ def _model_checks(settings: Settings) -> dict[str, Job]:
     def check(model: Model) -> Result:
         warm_up.result()
         tried = f"{_try(model)}; " if model is models[0] and model.provider != "extractive" else ""
-        found = f"{tried}{model.probe()}"
+        try:
+            found = f"{tried}{model.probe()}"
+        except ModelFailed as error:
+            if not tried or error.outcome != "not_found":
+                raise
+            found = f"{tried}the server lists no models"
         window = re.search(r"window: ([\d,]+)", found)
         needed = settings.effort.evidence_tokens + AROUND_EVIDENCE
         if window and int(window[1].replace(",", "")) < needed:

@@ -18,7 +18,6 @@ from agent.llm.extractive.fields import LabelledValue
 from agent.llm.extractive.lines import STOPS, Line, Question, read_lines, read_question
 from agent.llm.model import Generation
 from agent.outside import Task
-from agent.outside.turns import TURNS
 from agent.slots.forms import slot_words
 
 QUERIES = 5
@@ -56,8 +55,7 @@ class Extractive:
                 "Choose a model with --llm.",
                 outcome="unsupported",
             )
-        with TURNS.take():
-            answer = answers[task.name](task)
+        answer = answers[task.name](task)
         confidence = answer.pop("confidence", None)
         return Generation(text=json.dumps(answer, ensure_ascii=False), confidence=confidence)
 
