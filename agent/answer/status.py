@@ -24,6 +24,7 @@ from agent.state import (
     Verified,
 )
 
+UNPLANNED = "The plan of the model does not fit the question: the answer may not be one to it."
 #: Of an answer that was found by its words.
 PASSAGES = "No model read them: they are sentences with words of the question."
 MOST_NAMED = 5  # slots or pages in one sentence
@@ -62,6 +63,8 @@ def find_shortfalls(research: Research, findings: Mapping[str, Finding]) -> Iter
     claims = all_claims(research.answer) if research.answer else []
     if research.may_answer and claims and not research.model_failures:
         yield PASSAGES
+    if claims and not research.has_fit_plan:
+        yield UNPLANNED
     if missing:
         yield f"Not found: {list_names([*map(slot_words, missing)])}."
     report = research.answer.report if research.answer else None

@@ -53,6 +53,7 @@ class Understood(Frozen):
     topic: str
     queries: tuple[str, ...]
     slots: tuple[Slot, ...] = ()
+    is_plan_fit: bool = True
 
 
 class Recalled(Frozen):
@@ -69,12 +70,16 @@ class OfSection(Frozen):
 
 
 class Queried(OfSection):
-    """The queries of a round were made; in the first round the slots too."""
+    """The queries of a round were made; in the first round the slots too.
+
+    A plan is not fit if it has slots and no word of the topic asks for one of them.
+    """
 
     type: Literal["queried"] = "queried"
     round: int
     queries: tuple[str, ...]
     slots: tuple[Slot, ...] = ()
+    is_plan_fit: bool = True
 
 
 class Decided(Frozen):

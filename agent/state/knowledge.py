@@ -182,6 +182,11 @@ class Research:
         return plans[-1] if plans else None
 
     @property
+    def has_fit_plan(self) -> bool:
+        """Whether the slots of each plan, if it has any, are of the question."""
+        return all(e.is_plan_fit for e in self.events if isinstance(e, Queried | Understood))
+
+    @property
     def gap_analysis(self) -> Doubted:
         """What the last round of a report left open; without gaps before the first one."""
         return self.events_of(Doubted)[-1] if self.events_of(Doubted) else Doubted(gaps=())

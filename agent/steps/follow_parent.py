@@ -98,7 +98,8 @@ class FollowParent:
         plan = yield from self._understand(research)
         queries = choose_queries(plan, plan.question)
         slots = research.slots or (choose_slots(plan, plan.question) if needs_slots else ())
-        yield Understood(topic=plan.question, queries=queries, slots=slots)
+        is_fit = bool(slots) or not (needs_slots and plan.slots)
+        yield Understood(topic=plan.question, queries=queries, slots=slots, is_plan_fit=is_fit)
         yield from self._search(queries)
         yield from self._read(research)
 

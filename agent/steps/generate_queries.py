@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import ClassVar
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from agent.evidence import content_words, fold
 from agent.outside import Ask, Task, TaskKind
@@ -25,13 +25,26 @@ _DAY = re.compile(r"\s*\b(?:after|before):\S+", re.I)
 _YEAR = re.compile(r"\d{4}")
 
 
+def _max_chars(limit: int) -> dict[str, JsonValue]:
+    """A length that is sent and not checked: without it a small model may never end a field."""
+    return {"maxLength": limit}
+
+
 class NamedSlot(Frozen):
     """A fact that the answer needs."""
 
-    name: str = Field(description="short snake_case name")
-    description: str = Field(default="", description="what to look for, in a few words")
+    name: str = Field(description="short snake_case name", json_schema_extra=_max_chars(60))
+    description: str = Field(
+        default="",
+        description="what to look for, in a few words",
+        json_schema_extra=_max_chars(200),
+    )
     needed: bool = Field(default=True, description="whether without it there is no answer")
-    asked_by: str = Field(default="", description="the words of the topic that ask for it, copied")
+    topic_words: str = Field(
+        default="",
+        description="the words of the topic that ask for it, copied",
+        json_schema_extra=_max_chars(200),
+    )
 
 
 class Recency(Frozen):
@@ -40,7 +53,7 @@ class Recency(Frozen):
     since: str = Field(
         default="", description="YYYY-MM-DD, if the topic asks for no older pages; else empty"
     )
-    since_asked_by: str = Field(default="", description="the words of the topic that do, copied")
+    since_words: str = Field(default="", description="the words of the topic that do, copied")
 
     def limit_queries(self, queries: Sequence[str], topic: str) -> list[str]:
         """Queries for pages from the day on that the topic asks for; else without any day."""
@@ -50,7 +63,7 @@ class Recency(Frozen):
 
     def _find_day(self, topic: str) -> date | None:
         """The day, if words of the topic ask for it and name no other year."""
-        said, whole = fold(self.since_asked_by), fold(topic)
+        said, whole = fold(self.since_words), fold(topic)
         if not said or said not in whole or said == whole:
             return None
         try:
@@ -83,11 +96,14 @@ class QueryPlan(Recency, Queries):
 
 
 #: How to plan, in every prompt that asks for queries and slots.
+#: It names the fields: servers that force a schema on a reply show the model no descriptions.
 PLAN_RULE = (
     "Give 3 to 5 short search queries that together find the "
-    "answer, and the slots: the facts that the topic asks for, one for each part of it, each with "
-    "the words of the topic that ask for it. A description says what to look for and tells no "
-    "fact. Needed are those without which there is no answer."
+    "answer, and the slots: the facts that the topic asks for, one for each part of it. "
+    "topic_words are the words of the topic that ask for the slot, copied. A description says what "
+    "to look for and tells no fact. Needed are those without which there is no answer. since is "
+    "empty, unless the topic itself asks for pages of a day or later; since_words are then its "
+    "words that do."
 )
 
 
@@ -133,7 +149,8 @@ class GenerateQueries:
         plan = plan or QueryPlan(queries=[])
         slots = slots or choose_slots(plan, topic)
         queries = choose_queries(plan, topic)
-        yield Queried(round=1, queries=queries, slots=slots)
+        is_fit = bool(slots) or not plan.slots
+        yield Queried(round=1, queries=queries, slots=slots, is_plan_fit=is_fit)
 
 
 def choose_queries(plan: QueryPlan, topic: str) -> tuple[str, ...]:
@@ -155,15 +172,17 @@ def deduplicate_queries(queries: list[str]) -> tuple[str, ...]:
 def choose_slots(plan: QueryPlan, topic: str) -> tuple[Slot, ...]:
     """The slots of a plan, bounded in number and length, each name and part once.
 
-    A slot whose `asked_by` is not in the topic is dropped. One that names no words, and has none of
-    the topic, is not asked: only a page can support it.
+    A slot whose `topic_words` are not of the topic is dropped. One that gives none, and has no
+    word of the topic, is not asked: only a page can support it.
     """
     slots: dict[str, Slot] = {}
-    parts: set[tuple[str, frozenset[str]]] = set()
+    parts: set[tuple[frozenset[str], frozenset[str]]] = set()
     for slot in plan.slots[:MAX_SLOTS]:
-        name, said = " ".join(slot.name.split())[:60], fold(slot.asked_by)
+        name = " ".join(slot.name.split())[:60]
+        said = _shared_words(slot_words(slot.topic_words), topic)
         own = _shared_words(f"{slot_words(name)} {slot.description}", topic)
-        if not name or name in slots or not _is_in_topic(said, topic) or (said, own) in parts:
+        is_of_topic = bool(said) or fold(slot.topic_words) in fold(topic)
+        if not name or name in slots or not is_of_topic or (said, own) in parts:
             continue
         parts |= {(said, own)} if said else set()
         is_asked = bool(said or own)
@@ -178,9 +197,3 @@ def choose_slots(plan: QueryPlan, topic: str) -> tuple[Slot, ...]:
 
 def _shared_words(text: str, topic: str) -> frozenset[str]:
     return frozenset(content_words(text)) & frozenset(content_words(topic))
-
-
-def _is_in_topic(said: str, topic: str) -> bool:
-    """Whether the topic has these words, or all content words of them."""
-    words = content_words(said)
-    return said in fold(topic) or bool(words) and _shared_words(said, topic) == {*words}

@@ -33,7 +33,7 @@ class Judgement(Frozen):
     calculation: str | None = Field(
         default=None,
         description="arithmetic over numbers as the quotes have them, where a number "
-        "or a count of the claim follows from them: `100 * 3 / (3 + 1)`; else null",
+        "or a count of the claim follows from them; else null",
     )
 
     def to_assessment(self, model: str) -> Assessment:
@@ -52,8 +52,8 @@ class Judgements(Frozen):
 CALCULATION_RULE = (
     "Where a number or a count of the claim is not in a source and follows from "
     "numbers there, give the arithmetic as calculation, with the numbers as they stand there: "
-    "+ - * /, parentheses, min, max, sum, count, days, years: `100 * 3 / (3 + 1)`, "
-    "`max(120, 95, 80)`, `count(120 > 90, 95 > 90, 80 > 90)`, `years(1990-05-01, 2020-03-02)`."
+    "+ - * /, parentheses, and min(a, b), max(a, b), sum(a, b), count(a > b, c > b), "
+    "days(day, later), years(day, later), where a day is YYYY-MM-DD."
 )
 
 

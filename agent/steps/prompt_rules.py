@@ -63,6 +63,6 @@ def escape(text: str) -> str:
 
 def render_topic(task: Task[Any]) -> str:
     """The topic of a task as prompts show it, with the day of the run, and for whom to write."""
-    day = f' today="{task.today}"' if task.today else ""
+    day = f"<today>{task.today}</today>\n" if task.today else ""
     reader = f"\nReader: {escape(task.reader)}" if task.reader else ""
-    return f"<topic{day}>{escape(task.topic)}</topic>{reader}"
+    return f"{day}<topic>{escape(task.topic)}</topic>{reader}"

@@ -130,7 +130,7 @@ def test_the_schema_of_the_question_comes_first_and_asks_for_all(
     world.bodies.clear()
     ask(settings, FOLLOW_UP, "child", "parent")
     schema = world.bodies[0]["generationConfig"]["responseJsonSchema"]
-    asked_for = ["question", "queries", "since", "since_asked_by", "slots"]
+    asked_for = ["question", "queries", "since", "since_words", "slots"]
     assert list(schema["properties"]) == schema["required"] == asked_for
 
 

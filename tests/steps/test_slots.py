@@ -12,6 +12,7 @@ import pytest
 from agent.answer import Answer, to_json
 from agent.answer.addresses import CorpusAddresses
 from agent.answer.event_format import format_event_line
+from agent.answer.status import UNPLANNED
 from agent.llm.chain import MAX_KEPT_REPLY
 from agent.llm.schemas import sent_schema
 from agent.run import Run, research
@@ -115,7 +116,7 @@ def test_happy_path(world: Services, settings: Settings) -> None:
 
 
 @pytest.mark.parametrize(
-    ("since", "asked_by", "asked"),
+    ("since", "topic_words", "asked"),
     [
         ("2022-11-20", "2022", "2022 final score after:2022-11-20"),
         ("2022-11-20", "FIFA World", "2022 final score after:2022-11-20"),
@@ -127,11 +128,11 @@ def test_happy_path(world: Services, settings: Settings) -> None:
     ],
 )
 def test_the_plan_may_ask_for_newer_pages_where_the_topic_does(
-    since: str, asked_by: str, asked: str, world: Services, settings: Settings
+    since: str, topic_words: str, asked: str, world: Services, settings: Settings
 ) -> None:
     """The topic itself is searched without, so that a wrong day loses nothing."""
     queries = ["2022 final score after:2026-11-01"]
-    alter(world, "generate_queries", since=since, since_asked_by=asked_by, queries=queries)
+    alter(world, "generate_queries", since=since, since_words=topic_words, queries=queries)
     run, _ = ended(settings)
     assert run.research.queries[:2] == (TOPIC, asked)
     assert sorted(world.search_queries[:2]) == sorted([TOPIC, "2022 final score"])
@@ -227,12 +228,12 @@ def test_a_plan_has_only_slots_that_the_topic_or_a_page_names(
 ) -> None:
     """A model that copies its slots from elsewhere adds nothing, and nothing is searched for it."""
     invented = [
-        {"name": "headquarters", "asked_by": "a company"},
+        {"name": "headquarters", "topic_words": "a company"},
         {"name": "aspect", "description": "one per side"},
         {"name": "score", "description": "how many goals"},
         {"name": "captain", "description": ""},
-        {"name": "winner", "asked_by": "who won"},
-        {"name": "champion", "asked_by": "Who won"},
+        {"name": "winner", "topic_words": "who won"},
+        {"name": "champion", "topic_words": "Who won"},
     ]
     alter(world, "generate_queries", slots=invented)
     final, won = "The score was 3-3, then 4-2.", "Argentina won the cup."
@@ -242,6 +243,19 @@ def test_a_plan_has_only_slots_that_the_topic_or_a_page_names(
     assert list(answer.slots) == ["score", "winner"]  # the page has the word score, not aspect
     assert [slot.name for slot in run.research.slots if slot.needed] == ["winner"]
     assert run.research.round == 1 and answer.status == "complete"
+
+
+def test_an_answer_to_a_plan_that_does_not_fit_is_not_complete(
+    world: Services, settings: Settings
+) -> None:
+    """A small model took the words that ask for those who ask."""
+    unfit = [{"name": "winner", "topic_words": "user"}, {"name": "score", "topic_words": "user"}]
+    alter(world, "generate_queries", slots=unfit)
+    _, answer = ended(settings)
+    assert answer.status == "partial" and answer.citations and not answer.slots
+    assert answer.state and answer.state.open == (UNPLANNED,)
+    alter(world, "generate_queries", slots=[])
+    assert ended(settings)[1].status == "complete"
 
 
 @pytest.mark.slow
@@ -386,7 +400,7 @@ def test_a_draft_that_stands_waits_for_what_is_needed_alone(
     needed: bool, need_more: bool, rounds: int, world: Services, settings: Settings
 ) -> None:
     slots = [{"name": fact.slot, "description": fact.slot} for fact in FACTS]
-    mascot = {"name": "mascot", "asked_by": "FIFA World Cup", "needed": needed}
+    mascot = {"name": "mascot", "topic_words": "FIFA World Cup", "needed": needed}
     alter(world, "generate_queries", slots=[*slots, mascot])
     alter(world, "reflect", need_more=need_more, new_queries=["the mascot"])
     run, answer = ended(settings)

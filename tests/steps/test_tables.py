@@ -51,7 +51,7 @@ def ask(folder: Path, services: Services, settings: Settings, topic: str, **quer
 
     def think(asked: ModelRequest) -> dict[str, Any]:
         if asked.task == "generate_queries":
-            slots = [{"name": "count", "asked_by": "orders"}]
+            slots = [{"name": "count", "topic_words": "orders"}]
             return {"queries": ["orders managers town"], "slots": slots}
         assert asked.task == "reflect" and '<table name="t1"' in asked.prompt, asked
         nothing = {"answer": "", "citations": [], "slots": [], "answerable": True}

@@ -111,7 +111,7 @@ def test_the_trajectory_has_the_form_of_its_document(world: Services, loop: Sett
     assert "[Agent" not in first and TOPIC in first and "Steps left: 5" in first
     day = datetime.now(UTC).date()
     for prompt in (first, second, third):
-        assert prompt.endswith(f'<topic today="{day}">{TOPIC}</topic>')
+        assert prompt.endswith(f"<today>{day}</today>\n<topic>{TOPIC}</topic>")
     marks = (
         "[Agent Performs Web Searching]",
         'Search Queries: ["Velmora Works founder"]',

@@ -89,7 +89,7 @@ def test_what_each_stage_is_asked_and_its_tools_answer(world: Services, settings
     run_checked_report(TOPIC, settings)
     plan, first, read, gaps, second, written = (world.model_requests[i] for i in (0, 1, 3, 4, 5, 9))
     day = datetime.now(UTC).date()
-    assert plan.prompt == f'<topic today="{day}">{TOPIC}</topic>'
+    assert plan.prompt == f"<today>{day}</today>\n<topic>{TOPIC}</topic>"
     assert "- [Medium] founder of Velmora Works (needed)" in first.prompt
     found, (page, _) = read.results
     hit = f'<hit url="{world.url(FIRM)}" title="{FIRM}" credibility="0.56">About {FIRM}.</hit>'

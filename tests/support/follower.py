@@ -56,7 +56,7 @@ class Follower:
     def _understand(self, topic: str, earlier: str) -> dict[str, Any]:
         words = dict(zip(ASKED[topic], topic.split(maxsplit=2)[1:], strict=False))
         rows = [
-            {"name": slot, "description": f"the {slot}", "asked_by": words[slot]}
+            {"name": slot, "description": f"the {slot}", "topic_words": words[slot]}
             for slot in ASKED[topic]
         ]
         queries = [SEARCHED if topic == OPEN else "Velmora Works"]

@@ -51,7 +51,7 @@ class Thinker:
         """A slot for each fact, which another word of the topic each time asks for."""
         words = cycle(topic.split())
         slots = [
-            {"name": fact.slot, "description": f"the {fact.slot}", "asked_by": next(words)}
+            {"name": fact.slot, "description": f"the {fact.slot}", "topic_words": next(words)}
             for fact in self._facts
         ]
         return {"queries": self._queries, "slots": slots}

@@ -104,7 +104,7 @@ def _normalize(line: Any, base: str) -> Any:
     text = json.dumps(line, ensure_ascii=False)
     for scheme in ("http", "https"):  # the key of a page is its address with https
         text = text.replace(base.replace("http", scheme), ADDRESS.replace("http", scheme))
-    text = re.sub(r'today=\\"[\d-]+', rf'today=\\"{TIME[:10]}', text)
+    text = re.sub(r"<today>[\d-]+", f"<today>{TIME[:10]}", text)
     text = re.sub(r'"(at|retrieved_at|started_at)": "2[^"]*"', rf'"\1": "{TIME}"', text)
     text = re.sub(r'"(input_tokens|usd)": [\d.e-]+', r'"\1": 1', text)  # they follow the prompts
     return json.loads(re.sub(r'"(seconds|began)": [\d.e-]+', r'"\1": 0.25', text))
