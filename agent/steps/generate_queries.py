@@ -179,13 +179,14 @@ def choose_slots(plan: QueryPlan, topic: str) -> tuple[Slot, ...]:
     parts: set[tuple[frozenset[str], frozenset[str]]] = set()
     for slot in plan.slots[:MAX_SLOTS]:
         name = " ".join(slot.name.split())[:60]
-        said = _shared_words(slot_words(slot.topic_words), topic)
+        words = fold(slot.topic_words)
+        shared = _shared_words(slot_words(words), topic)
         own = _shared_words(f"{slot_words(name)} {slot.description}", topic)
-        is_of_topic = bool(said) or fold(slot.topic_words) in fold(topic)
-        if not name or name in slots or not is_of_topic or (said, own) in parts:
+        part, is_of_topic = (shared or frozenset([words]), own), shared or words in fold(topic)
+        if not name or name in slots or not is_of_topic or part in parts:
             continue
-        parts |= {(said, own)} if said else set()
-        is_asked = bool(said or own)
+        parts |= {part} if words else set()
+        is_asked = bool(words or own)
         slots[name] = Slot(
             name=name,
             description=slot.description[:200],
