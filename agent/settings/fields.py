@@ -282,7 +282,6 @@ class Settings(Frozen):
 
 
 #: What `quick` and `deep` set, for every strategy. `normal` is the defaults above.
-#: The 600 seconds of `deep` are the time limit of a question in docs/evaluation.md.
 _EFFORTS: dict[str, tuple[Any, Any]] = {
     "pages_per_query": (2, 5),
     "pages_per_step": (5, 18),

@@ -1,4 +1,4 @@
-"""The documents tell the truth: the tree, the flags, the environment names and the commands."""
+"""The documents are true: the tree, the environment names, the names of files and tests."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def tree() -> list[str]:
 
 
 def test_the_tree_is_the_repository() -> None:
-    told = {path.rstrip("/") for path in tree()}
-    assert all((ROOT / path).exists() for path in told)
+    named = {path.rstrip("/") for path in tree()}
+    assert all((ROOT / path).exists() for path in named)
     here = {f"agent/{p.name}" for p in (ROOT / "agent").iterdir() if not p.name.startswith("_")}
     here = {path for path in here if not path.endswith((".typed", ".egg-info"))}
-    assert here <= told, here - told
+    assert here <= named, here - named
 
 
 def test_env_example_names_every_variable_and_no_other() -> None:
@@ -52,10 +52,10 @@ def test_documents_name_no_dead_file() -> None:
 
 def test_every_test_that_the_documents_name_exists() -> None:
     text = "".join((ROOT / f"docs/{n}.md").read_text("utf-8") for n in ("decisions", "failures"))
-    told = set(re.findall(r"`(test_\w+)`", text))
+    named = set(re.findall(r"`(test_\w+)`", text))
     tests = "".join(file.read_text("utf-8") for file in (ROOT / "tests").rglob("test_*.py"))
     here = set(re.findall(r"def (test_\w+)\(", tests))
-    assert len(told) > 40 and told <= here, told - here
+    assert len(named) > 40 and named <= here, named - here
 
 
 def test_each_statement_names_a_test_and_the_page_is_written_of_it() -> None:

@@ -76,8 +76,9 @@ def shell(tmp_path: Path) -> Shell:
 
 
 def test_jq(shell: Shell) -> None:
-    said = shell.run(block("sh", "answer.json\njq"))
-    assert said.startswith(ANSWER) and '"winner": "Argentina"' in said and "    corpus:" in said
+    output = shell.run(block("sh", "answer.json\njq"))
+    assert output.startswith(ANSWER)
+    assert '"winner": "Argentina"' in output and "    corpus:" in output
 
 
 @pytest.mark.slow
@@ -113,8 +114,8 @@ def test_github_actions(shell: Shell) -> None:
 @pytest.mark.slow
 def test_a_notebook(shell: Shell) -> None:
     (shell.home / "cell.py").write_text(block("python", "research("))
-    said = shell.run("python cell.py")
-    assert said.startswith("started\n") and f"\n{ANSWER}" in said
+    output = shell.run("python cell.py")
+    assert output.startswith("started\n") and f"\n{ANSWER}" in output
 
 
 @pytest.fixture
@@ -127,19 +128,19 @@ def web(tmp_path: Path) -> Iterator[Web]:
 def test_http(shell: Shell, web: Web) -> None:
     if shutil.which("curl") is None:
         pytest.skip("curl is not installed")
-    said = shell.run(block("sh", "curl"), AGENT=web.base)
-    assert said.count("# Who won the 2022 FIFA World Cup?") == 2 and "\nanswer\nend\n" in said
+    output = shell.run(block("sh", "curl"), AGENT=web.base)
+    assert output.count("# Who won the 2022 FIFA World Cup?") == 2 and "\nanswer\nend\n" in output
 
 
 @pytest.mark.slow
-def test_an_mcp_client_starts_what_is_told(shell: Shell) -> None:
+def test_the_command_of_the_mcp_entry_starts(shell: Shell) -> None:
     server = json.loads(block("json", "mcpServers"))["mcpServers"]["research"]
     asks = {"protocolVersion": "2025-06-18", "capabilities": {}}
     asks["clientInfo"] = {"name": "test", "version": "1"}
     call = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": asks}
     line = shlex.join([server["command"], *server["args"]])
-    said = shell.run(f"echo {shlex.quote(json.dumps(call))} | {line} 2> log")
-    assert json.loads(said)["result"]["serverInfo"]["name"] == "llm-research-agent"
+    output = shell.run(f"echo {shlex.quote(json.dumps(call))} | {line} 2> log")
+    assert json.loads(output)["result"]["serverInfo"]["name"] == "llm-research-agent"
 
 
 @pytest.mark.parametrize("kind", ["bash", "zsh", "fish"])

@@ -15,7 +15,7 @@ from agent.state import HOLDING
 from agent.state.json_data import Json
 
 Label = Literal["right", "wrong", "abstained", "failed"]
-#: The text of a prediction without an answer, as in the experiment in docs/evaluation.md.
+#: The text of a prediction without an answer.
 ABSTENTION = "Unable to find the answer"
 
 
