@@ -47,7 +47,7 @@ class Draft(Frozen):
     """An answer as a model writes it."""
 
     answer: str = Field(
-        description="the answer, each sentence ending with its [n]; empty if the sources do not say"
+        description="the answer, each sentence ending with its [n]; empty without one"
     )
     citations: list[Cited] = Field(default_factory=list, description="a quote for each [n] used")
 

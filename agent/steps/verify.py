@@ -36,8 +36,8 @@ class MendClaims(Task[Draft]):
 
     def system_prompt(self) -> str:
         return (
-            "Sentences of an answer failed a check against their sources. Write each of them anew, "
-            "corrected to what the sources say, or leave it out where they say nothing of it; "
+            "You correct sentences of an answer that failed a check. Write each anew as its "
+            "sources have it, or leave it out where they have nothing on it; "
             f"write nothing else. {CITE_RULE} {DATA_RULE} " + language_rule(self.language)
         )
 

@@ -83,7 +83,7 @@ class WriteSection(Task[SectionText]):
             "other sections to them, and say nothing twice. Where sources contradict each other, "
             "tell both sides. Write each sentence so that it stands "
             "alone, and give for each a short quote, copied exactly, of every source that it "
-            "stands on. If the sources say nothing of it, return no sentences. "
+            "stands on. Return no sentences where the sources have nothing on it. "
             f"{DATA_RULE} {language_rule(self.language)}"
         )
 
