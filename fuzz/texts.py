@@ -27,7 +27,7 @@ from agent.llm.replies import parse_reply
 from agent.outside.http import parse_retry_after
 from agent.pages.guard import AddressGuard
 from agent.slots.forms import holds_value, to_typed
-from agent.slots.rows import leaf_rows, named_numbers
+from agent.slots.rows import leaf_rows
 from agent.slots.schema import slots_of
 from agent.state import Claim, Draft, Hit, Page, Source
 from agent.state.sanitizing import sanitize_for_display, sanitize_line, strip_markup
@@ -76,7 +76,7 @@ def _read_text(data: bytes) -> None:
         assert all(0 <= start < end <= len(text) for start, end in spans)
         assert all(one[1] <= two[0] for one, two in zip(spans, spans[1:], strict=False))
     list(iso_dates(text)), parse_date(text), number_values(text)
-    read_scores(text), find_names(text), find_question_names(text), named_numbers(text)
+    read_scores(text), find_names(text), find_question_names(text)
     find_instruction(text)
     render_sources(select_passages([make_source(text)], "Who won the cup in 1904?", 500))
     quote_link("https://a.example/", text, len(text) // 3, len(text) // 2)

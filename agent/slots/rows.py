@@ -2,7 +2,7 @@
 
 A nested leaf may come as `goals[0].minute`, `goals.0.minute`, `/goals/0/minute`, as
 `goals[].minute` again and again in order, or within a `goals` whose value is a list or an object,
-as JSON or as JSON in a string, or the words `Messi 23', 108'`.
+as JSON, as JSON in a string, or in words with commas between them.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from itertools import islice
 from typing import Any, NamedTuple
 
 from pydantic import Field, field_validator
@@ -22,6 +23,7 @@ MOST_ROWS = 600
 MOST_ITEMS = 60  # of one list
 DEEPEST = 8
 LONGEST_JSON = 50_000  # characters
+_LIST = re.compile(r"(?<!\s)\s*(?:[,;、\n]|\band\b|&)\s*")
 
 Path = tuple[str | int | None, ...]  # names and list positions; None: a position left open
 
@@ -136,14 +138,15 @@ def _spread_leaves(path: Path, value: Any, slots: Sequence[Slot]) -> Iterator[tu
         for place, child in enumerate(value[:MOST_ITEMS]):
             yield from _spread_leaves((*path, place), child, slots)
     elif (None,) in ends:
-        items = [value] if isinstance(value, dict) else named_numbers(str(value))
+        items = [value] if isinstance(value, dict) else _LIST.split(str(value))
         for place, item in enumerate(items[:MOST_ITEMS]):
             yield from _spread_leaves((*path, place), item, slots)
     elif isinstance(value, dict):
         for key, child in list(value.items())[:MOST_ITEMS]:
             yield from _spread_leaves((*path, str(key).casefold()), child, slots)
-    elif path and not isinstance(path[-1], str):
-        yield from _split_item(path, value, below)
+    elif path and not isinstance(path[-1], str):  # an item in words
+        named = (parse_path(slot.name)[-1] for slot in below if slot.form.type == "string")
+        yield from (((*path, name), str(value)) for name in islice(named, 1))
 
 
 def _starts_with(whole: Path, start: Path) -> bool:
@@ -154,54 +157,4 @@ def _join_values(value: Any) -> str:
     if isinstance(value, list):
         scalars = [one for one in value[:MOST_ITEMS] if isinstance(one, str | int | float)]
         return ", ".join(map(_join_values, scalars))
-    if isinstance(value, NamedNumber):
-        return value.name
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-# --- lists in words ----------------------------------------------------------------------------
-
-_MINUTE = r"(?<!\d)\d{1,3}(?:\+\d{1,2})?(?=\s?(?:['′’](?!\w)|(?:st|nd|rd|th)\b|\.?\s?min|分))"
-_BETWEEN = re.compile(r"[;,()\n'′’:|]|\band\b|\bpen\b|\bo\.?g\b")
-_LIST = re.compile(r"(?<!\s)\s*(?:[,;、\n]|\band\b|&)\s*")
-
-
-def _split_item(path: Path, value: Any, below: Sequence[Slot]) -> Iterator[tuple[Path, str]]:
-    """An item in words, `Messi 23'`, as a name and a number."""
-    read = [value] if isinstance(value, NamedNumber) else named_numbers(str(value))
-    told = next(iter(read), NamedNumber(""))
-    kinds = {slot.form.type: parse_path(slot.name)[-1] for slot in reversed(below)}
-    for kind, text in (("string", told.name), ("integer", told.number)):
-        if kind in kinds and text:
-            yield (*path, kinds[kind]), text
-
-
-class NamedNumber(NamedTuple):
-    """A name, and the number beside it ("" if there is none)."""
-
-    name: str
-    number: str = ""
-
-
-def named_numbers(text: str) -> list[NamedNumber]:
-    """`Messi 23', 108'; Di María 36'` as a name with a number each; `Messi, Di María` as names."""
-    text = text[:5000]
-    if not re.search(_MINUTE, text):
-        return [NamedNumber(name) for name in _LIST.split(text) if name.strip()]
-    found: list[NamedNumber] = []
-    last = ""
-    end = 0
-    for match in re.finditer(_MINUTE, text):
-        before = re.split(r"\d", text[end : match.start()])[-1]
-        end = match.end()
-        names = [name for name in _BETWEEN.split(before) if _is_name(name)]
-        last = names[-1].strip(" .-–") if names else last
-        if last:
-            found.append(NamedNumber(last, match[0]))
-    return found
-
-
-def _is_name(text: str) -> bool:
-    """Whether a piece between two minutes names somebody: not `(pen.)`, `goal` or `in the`."""
-    bare = text.strip(" .-–")
-    return bool(bare) and not bare.islower() and any(char.isalpha() for char in bare)
