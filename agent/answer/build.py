@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from agent.answer.addresses import CorpusAddresses
-from agent.answer.check import build_check, decide_check_status
-from agent.answer.failures import describe_fallbacks, list_failures, list_open_failures
+from agent.answer.check import build_check
+from agent.answer.failures import describe_fallbacks, list_failures
 from agent.answer.formats import report_to_markdown
 from agent.answer.numbering import number_sources, renumber, renumber_slot
-from agent.answer.report import BLOCKED_OUTCOMES, build_report, cited_sources, list_links
+from agent.answer.report import build_report, cited_sources, count_sources
 from agent.answer.schema import (
     Answer,
     Citation,
@@ -24,15 +24,7 @@ from agent.answer.schema import (
     Usage,
     answer_validator,
 )
-from agent.answer.states import decide_state
-from agent.answer.status import (
-    decide_status,
-    find_disputes,
-    find_shortfalls,
-    is_degraded,
-    is_of,
-    list_names,
-)
+from agent.answer.status import decide_end, is_degraded, is_of, list_names
 from agent.characters import strip_controls
 from agent.errors import AgentError
 from agent.evidence.copies import find_copies
@@ -46,12 +38,11 @@ from agent.state import (
     Asked,
     Attempt,
     CitedReport,
-    Failed,
+    Composed,
     Finding,
     Frozen,
     Hit,
     Page,
-    PageRead,
     Quote,
     Recalled,
     Research,
@@ -76,52 +67,38 @@ def build_answer(
     error: AgentError | None = None,
     corpus: str = "",
 ) -> Answer:
-    """The answer object of a run that ended.
-
-    With the JSON Schema of the slots it has `data`, with the report that the run checked `check`.
-    `warnings` come last. `corpus` is where the run's corpus lies, which is not told.
-    """
+    """The answer object of a run: `data` by the schema of its slots, `check` of its report."""
     addresses = CorpusAddresses(corpus, run.journal or "")
     check = build_check(report, research, addresses) if report else None
-    composed = research.answer
-    findings, data = research.findings, None
+    composed = research.answer or Composed(text="", quotes=(), claims=())
+    findings, data, unfit = research.findings, None, list[str]()
     if schema is not None:
-        findings, data, data_warnings = keep_valid(schema, findings)
-        warnings = (*data_warnings, *warnings)
-    quotes = _cited_quotes(research, findings.values())
+        findings, data, unfit = keep_valid(schema, findings)
     cite = partial(_build_citation, research=research, run=run, addresses=addresses)
-    citations = tuple(map(cite, quotes))
-    disputes = tuple(find_disputes(research, findings))
-    shortfalls = tuple(find_shortfalls(research, findings))
-    lacks = (*disputes, *shortfalls)
-    status = decide_status(research, error, citations, lacks)
-    open_ = (*list_open_failures(research), *shortfalls)
-    state = None if check or error else decide_state(research, status, open_, disputes)
-    counts = _count_sources(research)
+    citations = tuple(map(cite, _cited_quotes(composed, findings.values())))
+    end = decide_end(research, findings, citations, check, error)
     answer = Answer(
         topic=research.original_topic,
-        status=decide_check_status(check) if check and not error else status,
-        state=state,
+        status=end.status,
+        state=end.state,
         confidence=research.confidence,
         degraded=is_degraded(research, citations),
-        answer=composed.text if composed else "",
+        answer=composed.text,
         citations=citations,
-        closest=tuple(map(cite, composed.closest)) if composed and not citations else (),
-        claims=composed.claims if composed else (),
+        closest=() if citations else tuple(map(cite, composed.closest)),
+        claims=composed.claims,
         slots=_build_slots(research, findings),
         data=data,
-        report=build_report(research, counts, list_links(research, addresses)),
+        report=build_report(research, addresses),
         check=check,
-        sources=counts,
+        sources=SourceCounts(**count_sources(research)),
         attempts=_list_attempts(research, error),
-        warnings=(*_event_warnings(research, report), *lacks, *warnings),
+        warnings=(*_event_warnings(research, report), *end.lacks, *unfit, *warnings),
         usage=usage,
         run=_complete_run(run, research, addresses),
         error=_to_error(error),
     )
-    # no path of this machine; what pages say stays: quotes are theirs letter by letter
-    answer = _change_texts(answer, addresses.shorten_text, OWN_TEXTS)
-    return _number_sources(clean_answer(answer), research)
+    return _finish(answer, research, addresses)
 
 
 def _change_texts(
@@ -133,8 +110,12 @@ def _change_texts(
     return answer if changed == said else Answer.model_validate(answer.model_dump() | changed)
 
 
-def _number_sources(answer: Answer, research: Research) -> Answer:
-    """The answer with the numbers that its reader sees, and all that is made of these."""
+def _finish(answer: Answer, research: Research, addresses: CorpusAddresses) -> Answer:
+    """The answer with the numbers that its reader sees, and all that is made of these.
+
+    No path of this machine is in it. What pages say stays: quotes are theirs letter by letter.
+    """
+    answer = clean_answer(_change_texts(answer, addresses.shorten_text, OWN_TEXTS))
     numbers = number_sources(answer)
     numbered = renumber(answer, numbers)
     sources = [source for source in research.sources if source.n in numbers]
@@ -182,15 +163,14 @@ def _to_error(error: AgentError | None) -> Error | None:
     return Error(kind=error.kind, message=error.message, remedy=error.remedy) if error else None
 
 
-def _cited_quotes(research: Research, findings: Iterable[Finding]) -> list[Quote]:
+def _cited_quotes(composed: Composed, findings: Iterable[Finding]) -> list[Quote]:
     """The quotes of the answer, its report and its slots, without duplicates, by source and offset.
 
     With a report, quotes of a source that no sentence cites are left out: the draft may have had
     them for sentences that were dropped.
     """
-    composed = research.answer
-    quotes = set(composed.quotes if composed else ())
-    if composed and composed.report:
+    quotes = set(composed.quotes)
+    if composed.report:
         cited = cited_sources(composed)
         quotes = {quote for quote in quotes if quote.source in cited}
     for finding in findings:
@@ -259,17 +239,6 @@ def _build_slots(research: Research, findings: Mapping[str, Finding]) -> dict[st
         )
         for name, finding in findings.items()
     }
-
-
-def _count_sources(research: Research) -> SourceCounts:
-    failed_pages = [event for event in research.events_of(Failed) if event.what == "page"]
-    return SourceCounts(
-        found=len(research.hits),
-        read=sum(event.page.via == "page" for event in research.events_of(PageRead)),
-        blocked=sum(event.outcome in BLOCKED_OUTCOMES for event in failed_pages)
-        + len(research.blocked_pages),
-        failed=sum(event.outcome not in BLOCKED_OUTCOMES for event in failed_pages),
-    )
 
 
 def _event_warnings(research: Research, report: CitedReport | None) -> list[str]:

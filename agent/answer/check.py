@@ -20,7 +20,6 @@ from agent.state import (
     Differences,
     Failed,
     Frozen,
-    PageRead,
     Research,
     Source,
     seldom,
@@ -192,8 +191,18 @@ def count_verdicts(verdicts: Sequence[CheckVerdict]) -> dict[str, int]:
 def _build_claim(
     claim: CheckedClaim, sources: Sequence[Source], ids: dict[str, int], addresses: CorpusAddresses
 ) -> ClaimCheck:
-    sentence, quote = claim.sentence, claim.quote
-    check = ClaimCheck(
+    sentence, placed = claim.sentence, dict[str, Any]()
+    if quote := claim.quote:
+        page = sources[quote.source - 1].page
+        url = addresses.shorten_url(page.url)
+        placed = {
+            "quote": quote.text,
+            "source": ids[page.sha256],
+            "quote_start": quote.start,
+            "quote_end": quote.end,
+            "link": quote_link(url, page.text, quote.start, quote.end),
+        }
+    return ClaimCheck(
         text=sentence.text,
         start=sentence.start,
         end=sentence.end,
@@ -204,18 +213,8 @@ def _build_claim(
         differences=claim.differences,
         calculation=claim.calculation
         and claim.calculation.renumber({s.n: ids[s.page.sha256] for s in sources}),
+        **placed,
     )
-    if quote is None:
-        return check
-    page = sources[quote.source - 1].page
-    changes = {
-        "quote": quote.text,
-        "source": ids[page.sha256],
-        "quote_start": quote.start,
-        "quote_end": quote.end,
-        "link": quote_link(addresses.shorten_url(page.url), page.text, quote.start, quote.end),
-    }
-    return check.model_copy(update=changes)
 
 
 def _build_sources(
@@ -226,8 +225,7 @@ def _build_sources(
 ) -> tuple[SourceCheck, ...]:
     """The report's sources by their numbers, then the pages that a search found."""
     notices = {event.url: event.notice for event in research.events_of(LookedUp)}
-    read = zip(research.events_of(PageRead), research.sources, strict=True)
-    pages = {canonical_url(event.hit.url): source for event, source in read}
+    pages = research.sources_by_page
     failures = {
         canonical_url(event.subject): event
         for event in research.events_of(Failed)
@@ -293,13 +291,6 @@ def _find_fault(failed: Failed | None) -> SourceStatus:
     if failed and failed.outcome == "not_found" and "HTTP" in failed.message:
         return "dead"
     return "blocked" if failed and failed.outcome == "blocked" else "unreadable"
-
-
-def decide_check_status(check: ReportCheck) -> Literal["complete", "partial", "insufficient"]:
-    """Complete where every claim was judged; insufficient where none was."""
-    if not check.shares.judged:
-        return "insufficient"
-    return "complete" if check.shares.judged == check.shares.claims else "partial"
 
 
 # --- the result -----------------------------------------------------------------------------------

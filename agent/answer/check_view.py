@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from agent.answer import doc
-from agent.answer.answer_view import list_warnings, show_differences
 from agent.answer.check import (
     FAILING,
     CheckResult,
@@ -15,6 +14,7 @@ from agent.answer.check import (
     SourceCheck,
     SourceStatus,
 )
+from agent.answer.claims_view import list_warnings, show_differences
 from agent.answer.messages import QUOTED, describe_calculation
 from agent.state import HOLDING
 from agent.state.reports import CheckVerdict, MarkForm

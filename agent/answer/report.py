@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Set
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from pydantic import Field
@@ -25,9 +25,6 @@ from agent.state import (
     seldom,
 )
 from agent.state.urls import canonical_url
-
-if TYPE_CHECKING:  # at run time, the schema imports this module
-    from agent.answer.schema import SourceCounts
 
 #: Of the confidence of a report, set by hand: shares of sentences that are confirmed, and sites.
 MOSTLY, PARTLY, SEVERAL = 0.9, 0.6, 3
@@ -70,9 +67,7 @@ class ReportAnswer(Frozen):
     links: tuple[LookedAt, ...] = ()
 
 
-def build_report(
-    research: Research, sources: SourceCounts, links: tuple[LookedAt, ...]
-) -> ReportAnswer | None:
+def build_report(research: Research, addresses: CorpusAddresses) -> ReportAnswer | None:
     """The report of a run, without its Markdown; None if the run wrote no report.
 
     Citations without a quote are left out, and so are markers in the title and headings. How sure
@@ -87,7 +82,7 @@ def build_report(
     stated = [{quote.source for quote in one.quotes} for one in research.findings.values()]
     return ReportAnswer(
         title=_clean_line(draft.title) or research.topic,
-        methodology=_build_methodology(research, sources),
+        methodology=_build_methodology(research),
         sections=tuple(
             ReportSection(
                 heading=_clean_line(theme.heading),
@@ -100,7 +95,7 @@ def build_report(
         compared=draft.compared + sum(len(n) > 1 for n in stated),
         confidence=_rate(counts),
         rationale=counts.describe(),
-        links=links,
+        links=list_links(research, addresses),
     )
 
 
@@ -171,16 +166,30 @@ def _keep_citations(claims: Iterable[Claim], sources: Set[int]) -> tuple[Claim, 
     )
 
 
-def _build_methodology(research: Research, sources: SourceCounts) -> Methodology:
-    via = [event.page.via for event in research.events_of(PageRead)]
+def count_sources(research: Research) -> dict[str, int]:
+    """How many pages were found, read, blocked and not readable."""
+    failed = [
+        one.outcome in BLOCKED_OUTCOMES for one in research.events_of(Failed) if one.what == "page"
+    ]
+    return {
+        "found": len(research.hits),
+        "read": sum(event.page.via == "page" for event in research.events_of(PageRead)),
+        "blocked": sum(failed) + len(research.blocked_pages),
+        "failed": len(failed) - sum(failed),
+    }
+
+
+def _build_methodology(research: Research) -> Methodology:
+    counts = count_sources(research)
+    snippets = sum(event.page.via == "snippet" for event in research.events_of(PageRead))
     return Methodology(
         question=research.original_topic,
         searches=research.searched_queries,
-        candidates=len(research.hits),
-        analysed=via.count("page"),
-        snippets=via.count("snippet"),
-        blocked=sources.blocked,
-        failed=sources.failed,
+        candidates=counts["found"],
+        analysed=counts["read"],
+        snippets=snippets,
+        blocked=counts["blocked"],
+        failed=counts["failed"],
     )
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
-from agent.answer.failures import failed_models
+from agent.answer.check import ReportCheck, Shares
+from agent.answer.failures import failed_models, list_open_failures
 from agent.answer.messages import DISAGREE, format_count
 from agent.answer.report import all_claims
 from agent.answer.schema import Citation
-from agent.answer.states import Status
+from agent.answer.states import State, Status, decide_state
 from agent.errors import AgentError
 from agent.slots.forms import slot_words
 from agent.slots.weighing import is_disputed
@@ -33,20 +35,52 @@ MOST_NAMED = 5  # slots or pages in one sentence
 _NO_FAILURE = ("ok", "empty", "no_key", "skipped")
 
 
-def decide_status(
+class End(NamedTuple):
+    """How a run ended, and what its answer lacks, a sentence each."""
+
+    status: Status
+    state: State | None
+    lacks: tuple[str, ...]
+
+
+def decide_end(
     research: Research,
-    error: AgentError | None,
+    findings: Mapping[str, Finding],
     citations: Iterable[Citation],
-    shortfalls: Iterable[str],
+    check: ReportCheck | None,
+    error: AgentError | None,
+) -> End:
+    """The end of a run: of its answer, or of the check that it made."""
+    disputes = tuple(_find_disputes(research, findings))
+    shortfalls = tuple(_find_shortfalls(research, findings))
+    lacks = (*disputes, *shortfalls)
+    if check and not error:
+        return End(_decide_check_status(check.shares), None, lacks)
+    status = _decide_status(research, citations, lacks, error)
+    open_ = (*list_open_failures(research), *shortfalls)
+    state = None if check or error else decide_state(research, status, open_, disputes)
+    return End(status, state, lacks)
+
+
+def _decide_status(
+    research: Research,
+    citations: Iterable[Citation],
+    lacks: Sequence[str],
+    error: AgentError | None,
 ) -> Status:
-    """The status of an answer; `shortfalls` say what it lacks."""
     if error or research.answer is None:
         return "error"
     if not tuple(citations):
         return "insufficient"
-    is_short = research.is_halted or _has_dropped(research) or any(shortfalls)
-    is_short |= research.is_answered_without_model
-    return "partial" if is_short else "complete"
+    is_short = bool(research.is_halted or _has_dropped(research) or lacks)
+    return "partial" if is_short or research.is_answered_without_model else "complete"
+
+
+def _decide_check_status(shares: Shares) -> Status:
+    """Complete where every claim was judged; insufficient where none was."""
+    if not shares.judged:
+        return "insufficient"
+    return "complete" if shares.judged == shares.claims else "partial"
 
 
 def _has_dropped(research: Research) -> bool:
@@ -56,7 +90,7 @@ def _has_dropped(research: Research) -> bool:
     return any(one.dropped for one in (checks[:-1] if has_summary else checks[-1:]))
 
 
-def find_shortfalls(research: Research, findings: Mapping[str, Finding]) -> Iterator[str]:
+def _find_shortfalls(research: Research, findings: Mapping[str, Finding]) -> Iterator[str]:
     """What an answer lacks, a sentence each, beside what warnings of the run's events say."""
     needed = {slot.name for slot in research.slots if slot.needed}
     missing = [f.slot for f in findings.values() if f.status == "missing" and is_of(f, needed)]
@@ -80,7 +114,7 @@ def find_shortfalls(research: Research, findings: Mapping[str, Finding]) -> Iter
     yield from _count_unsupported(claims)
 
 
-def find_disputes(research: Research, findings: Mapping[str, Finding]) -> Iterator[str]:
+def _find_disputes(research: Research, findings: Mapping[str, Finding]) -> Iterator[str]:
     """About what sources disagree, a sentence each. A card shows both sides."""
     report = research.answer.report if research.answer else None
     opposed = [slot_words(f.slot) for f in findings.values() if f.status == "conflict"]

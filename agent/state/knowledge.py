@@ -131,6 +131,11 @@ class Research:
         pages = enumerate(self.events_of(PageRead), 1)
         return tuple(Source.of(n, event.page, event.hit) for n, event in pages)
 
+    @property
+    def sources_by_page(self) -> dict[str, Source]:
+        """The sources, each by the canonical URL that was asked for."""
+        return {canonical_url(source.hit.url): source for source in self.sources}
+
     def untried_hits_by_rank(self, limit: int) -> list[Hit]:
         """At most `limit` untried hits of this round, ordered by rank, then by query."""
         ranks = zip_longest(*(results.hits for results in self.round_results))

@@ -28,7 +28,7 @@ from agent.state.reports import NO_ADDRESS, NOT_READ
 from agent.state.urls import canonical_url
 from agent.steps.judges import Docket, JudgeClaims, judge_groups
 from agent.steps.prompt_rules import DATA_RULE
-from agent.strategies.check.read_cited import Found, index_sources
+from agent.strategies.check.read_cited import Found
 from agent.verification.cited_claims import ClaimRuling, missing_on_pages, rule_claim
 from agent.verification.differences import find_differences
 from agent.verification.rules import Assessment, explain_fault, limit_assessment
@@ -130,7 +130,7 @@ class JudgeReport:
 
 def _make_cases(research: Research, report: CitedReport, found: Found) -> list[_Case]:
     """The sentences that cite something, or for which something was found."""
-    pages = index_sources(research)
+    pages = research.sources_by_page
     failures = {e.subject: e.message for e in research.events_of(Failed) if e.what == "page"}
     cited = {source.n: source for source in report.sources}
     cases: list[_Case] = []

@@ -16,13 +16,10 @@ from agent.state import (
     Event,
     Hit,
     LookedUp,
-    PageRead,
     Queried,
     Research,
     Searched,
-    Source,
 )
-from agent.state.urls import canonical_url
 from agent.steps.asking import call_failure
 from agent.steps.web_search import source_events
 
@@ -113,9 +110,3 @@ def read_in_turn(read: Read, hits: Sequence[Hit]) -> Iterator[Event]:
 def cited_hits(report: CitedReport) -> list[Hit]:
     """The addresses that a report cites, as hits."""
     return [Hit(url=source.url, title=source.title) for source in report.sources if source.url]
-
-
-def index_sources(research: Research) -> dict[str, Source]:
-    """The pages that were read, by the address that was asked for."""
-    read = zip(research.events_of(PageRead), research.sources, strict=True)
-    return {canonical_url(event.hit.url): source for event, source in read}
