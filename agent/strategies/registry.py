@@ -87,8 +87,9 @@ def _build_report(
     from agent.strategies.report.plan import PlanReport
     from agent.strategies.report.sections import ResearchSections
     from agent.strategies.report.strategy import ReportStrategy
+    from agent.strategies.report.sum_up import SumUp
     from agent.strategies.report.tool_use import UseTools
-    from agent.strategies.report.write import SumUp, WriteSections
+    from agent.strategies.report.write import WriteSections
 
     ask, fallback = outside.ask, outside.fallback
     blocking = Blocking(settings.credibility, settings.min_credibility)

@@ -11,7 +11,8 @@ from agent.steps.reflect import Reflect
 from agent.steps.verify import Verify
 from agent.strategies.report.plan import PlanReport
 from agent.strategies.report.sections import ResearchSections
-from agent.strategies.report.write import SumUp, WriteSections
+from agent.strategies.report.sum_up import SumUp
+from agent.strategies.report.write import WriteSections
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,15 @@
-"""WriteSections: the sections of a report side by side, then its summary from what stands."""
+"""WriteSections: the sections of a report, side by side."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from pydantic import Field
 
 from agent.evidence import content_words, render_sources
-from agent.evidence.citing import explain_lost_citations, make_answered, order_quotes
+from agent.evidence.citing import explain_lost_citations, order_quotes
 from agent.evidence.selection import select_quoted
 from agent.outside import Ask, Excerpt, Task, TaskKind
 from agent.settings import Settings
@@ -19,7 +19,6 @@ from agent.state import (
     Event,
     Finding,
     Frozen,
-    Halted,
     Quote,
     Report,
     Research,
@@ -27,7 +26,7 @@ from agent.state import (
     Warned,
 )
 from agent.state.plans import name_slot
-from agent.steps.asking import ask_with_fallback, begin
+from agent.steps.asking import begin
 from agent.steps.evidence_choice import select_evidence
 from agent.steps.prompt_rules import (
     DATA_RULE,
@@ -41,14 +40,10 @@ from agent.steps.settle import quote_conflicts
 from agent.steps.synthesize import build_abstention
 from agent.strategies.report.sections import plan_sections, weigh_all
 from agent.strategies.report.sentences import DraftSentence, SentenceClaims, clean_line
-from agent.verification.bench import shown_text
-from agent.verification.summary import first_sentences, leave_conflicts, said_as
+from agent.strategies.report.sum_up import LEAST_WORDS, ask_once, cut_words
+from agent.verification.summary import said_as
 
-MAX_CONTRADICTIONS = 10  # that a model names
-MAX_SUMMARY_SENTENCES = 5  # as many as the prompt asks for
-LEAST_WORDS = 40  # of a section
 TELLING = 0.6  # of the words of a question, in sentences that are taken to answer it
-SUMMARY_SHARE = 0.25  # of the words of a report, that its summary has at most
 SPARE = 1.25  # of the words that were asked for: what is longer is cut
 
 
@@ -95,58 +90,6 @@ class WriteSection(Task[SectionText]):
         return "\n".join(lines)
 
 
-class SummarySentence(Frozen):
-    """A sentence, and which of the report's sentences it sums up."""
-
-    text: str = Field(description="one sentence, without [n]")
-    of: list[int] = Field(default_factory=list, description="numbers of sentences of the report")
-
-
-class Contradiction(Frozen):
-    """Two sentences of the report that cannot both be true, by their numbers."""
-
-    first: int
-    second: int
-
-
-class SummaryText(Frozen):
-    """The title and the executive summary of a report."""
-
-    title: str = ""
-    summary: list[SummarySentence] = Field(
-        default_factory=list, description="3 to 5 sentences, the answer to the topic first"
-    )
-    contradictions: list[Contradiction] = Field(default_factory=list, description="mostly none")
-
-
-class WriteSummary(Task[SummaryText]):
-    """Asks for the summary of what stands in the sections."""
-
-    name: ClassVar[str] = "summary"
-    kind: ClassVar[TaskKind] = "write"
-
-    headings: tuple[str, ...]
-    sections: tuple[tuple[str, ...], ...]  # the sentences of each
-
-    def system_prompt(self) -> str:
-        return (
-            "You give a report its title and its executive summary: 3 to 5 sentences, the answer "
-            "to the topic first, made from the numbered sentences of the report alone, in other "
-            "words than theirs; tell for each which of them it sums up. Name the pairs of "
-            "sentences that cannot both be true. "
-            f"{DATA_RULE} {language_rule(self.language)}"
-        )
-
-    def prompt(self) -> str:
-        lines, n = [render_topic(self)], 0
-        for heading, sentences in zip(self.headings, self.sections, strict=True):
-            lines.append(f"## {escape(heading)}")
-            for sentence in sentences:
-                n += 1
-                lines.append(f"{n}. {escape(sentence)}")
-        return "\n".join(lines)
-
-
 @dataclass(frozen=True)
 class WriteSections:
     """Writes the sections, side by side, each from the passages that fit it best.
@@ -174,7 +117,7 @@ class WriteSections:
         for n, task in enumerate(tasks, 1):
             text = SectionText()
             if research.sources:
-                text = yield from _ask_once(task, self, research)
+                text = yield from ask_once(task, self.ask, self.fallback, research)
             made = builder.build_claims(text.sentences)
             claims = tuple(cut_words(_take_new(made, told), SPARE * task.max_words))
             claims = _order_by_page(claims, builder.quotes) if by_rules else claims
@@ -240,83 +183,6 @@ def _choose_evidence(view: Research, budget: int) -> tuple[Excerpt, ...]:
     return select_quoted(view.sources, quotes, budget)
 
 
-@dataclass(frozen=True)
-class SumUp:
-    """Gives a checked report its title and summary, made from the sentences that stand.
-
-    A sentence of the summary cites what those cite that it sums up. Sentences that by the model
-    contradict each other are told as a conflict alone.
-    """
-
-    ask: Ask
-    fallback: Ask
-    settings: Settings
-
-    def __call__(self, research: Research) -> Iterator[Event]:
-        answer = research.answer
-        report = answer.report if answer else None
-        themes = [theme for theme in report.themes if theme.claims] if report else []
-        if answer is None or report is None or not themes:
-            return
-        stands = [claim for theme in themes for claim in theme.claims]
-        task = WriteSummary(
-            topic=research.topic,
-            # for rules: a model is shown none
-            evidence=select_evidence(research, self.settings.effort.evidence_tokens),
-            language=self.settings.lang,
-            headings=tuple(theme.heading for theme in themes),
-            sections=tuple(tuple(map(shown_text, theme.claims)) for theme in themes),
-        )
-        text = yield from _ask_once(task, self, research)
-        summary = tuple(_sum_up(text, stands)) or tuple(first_sentences(themes))
-        opposed = tuple(dict.fromkeys(_oppose(text.contradictions, themes)))
-        sides = {said_as(claim) for claim in opposed}
-        summary = tuple(claim for claim in summary if said_as(claim) not in sides)
-        report = report.model_copy(update={"conflicts": (*report.conflicts, *opposed)})
-        most = max(LEAST_WORDS, SUMMARY_SHARE * self.settings.report_words)
-        summary = tuple(cut_words(summary[:MAX_SUMMARY_SENTENCES], most))
-        title = clean_line(text.title, 200) or report.title
-        yield Answered(
-            text=make_answered(summary, ()).text,
-            quotes=answer.quotes,
-            claims=summary,
-            report=leave_conflicts(report).model_copy(update={"title": title}),
-        )
-
-
-def _sum_up(text: SummaryText, stands: list[Claim]) -> Iterator[Claim]:
-    for sentence in text.summary:
-        cited = [stands[n - 1] for n in sentence.of if 0 < n <= len(stands)]
-        numbers = dict.fromkeys(source for claim in cited for source in claim.citations)
-        if (line := clean_line(sentence.text, 2000)) and numbers:
-            same = [claim for claim in stands if claim.text == line]
-            yield same[0] if same else Claim(text=line, citations=tuple(numbers))
-
-
-def _oppose(pairs: Sequence[Contradiction], themes: Sequence[Section]) -> Iterator[Claim]:
-    """Both sentences of each pair, as items below the headings of their sections."""
-    told = dict(enumerate(((t.heading, c) for t in themes for c in t.claims), 1))
-    for pair in pairs[:MAX_CONTRADICTIONS]:
-        numbers = {pair.first, pair.second} & told.keys()
-        sides = [told[n] for n in sorted(numbers) if told[n][1].form != "row"]
-        intro = " / ".join(dict.fromkeys(heading for heading, _ in sides))
-        if len(sides) == 2:
-            for _, claim in sides:
-                yield claim.model_copy(update={"form": "item", "intro": intro})
-
-
-def _ask_once(task: Any, step: WriteSections | SumUp, research: Research) -> Any:
-    """Ask a model or the fallback; that the run is halted is told once."""
-    asking = ask_with_fallback(task, step.ask, step.fallback)
-    try:
-        while True:
-            event = next(asking)
-            if not (isinstance(event, Halted) and research.is_halted):
-                yield event
-    except StopIteration as end:
-        return end.value
-
-
 def _tells(claims: Iterable[Claim], question: str) -> bool:
     """Whether sentences have most of the words of a question."""
     said = {word for claim in claims for word in content_words(claim.text)}
@@ -330,16 +196,6 @@ def _take_new(claims: Iterable[Claim], told: set[str]) -> Iterator[Claim]:
         if (key := said_as(claim)) not in told:
             told.add(key)
             yield claim
-
-
-def cut_words(claims: Iterable[Claim], most: float) -> Iterator[Claim]:
-    """The claims within so many words; at least the first one."""
-    words = 0
-    for claim in claims:
-        words += len(claim.text.split())
-        if words > most and words > len(claim.text.split()):
-            return
-        yield claim
 
 
 def _order_by_page(claims: Sequence[Claim], quotes: Iterable[Quote]) -> tuple[Claim, ...]:
