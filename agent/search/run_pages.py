@@ -33,7 +33,7 @@ from agent.state.urls import canonical_url, is_web_url
 
 WITH_DOCUMENTS = RUN_SOURCES[0]
 MAX_HITS = 10
-MAX_MATCHES = 40  # chunks
+MAX_MATCHES = 100  # chunks, of documents of a corpus too
 #: Of the words of a query, in the best part of a page and its title: a page with fewer is no hit,
 #: so that the next provider is asked. Set by hand.
 LEAST_WORDS = 0.6
@@ -56,7 +56,7 @@ class RunPages:
         self.name = name
         self._folder, self._options = folder, options
         self._opened_at = utc_now()
-        self._file = index_file(folder, cache_dir, name)
+        self._file = index_file(folder, cache_dir, WITH_DOCUMENTS)
         self._lock = threading.Lock()
         self._indexes: OpenIndexes = shared_indexes()
         self._opened: CorpusIndex | None = None
@@ -119,30 +119,22 @@ class RunPages:
         with self._lock:
             if self._opened is None:
                 self._opened = self._indexes.open(
-                    self._folder, self._file, float("inf"), RESCAN_SECONDS, self._make_index
+                    self._folder, self._file, float("inf"), RESCAN_SECONDS, JournalIndex
                 )
                 self._opened.refresh(FIRST_PATIENCE)
             index = self._opened
         index.refresh(UPDATE_PATIENCE)
         return index
 
-    def _make_index(
-        self, root: Path, file: Path | None, deadline: float, rescan_seconds: float
-    ) -> CorpusIndex:
-        index = JournalIndex(root, file, deadline, rescan_seconds)
-        index.has_documents = self.name == WITH_DOCUMENTS
-        return index
-
     def _is_wanted(self, hit: Hit, options: SearchOptions) -> bool:
         is_stale = options.since is not None and hit.retrieved_at[:10] < options.since.isoformat()
-        is_permitted = not is_web_url(hit.url) or bool(clean_hits([hit], options))
-        return hit.retrieved_at <= self._opened_at and is_permitted and not is_stale
+        is_document = not is_web_url(hit.url)
+        is_permitted = self.name == WITH_DOCUMENTS if is_document else clean_hits([hit], options)
+        return hit.retrieved_at <= self._opened_at and bool(is_permitted) and not is_stale
 
 
 class JournalIndex(CorpusIndex):
     """The index of the pages in the journals of a folder."""
-
-    has_documents = False  # documents of a corpus count too
 
     def find_files(self, root: Path) -> FileScan:
         """The newest journals that have not too many bytes together."""
@@ -157,10 +149,10 @@ class JournalIndex(CorpusIndex):
 
     def make_reader(self, bodies: BodyReader, deadline: float) -> FileReader:
         """What reads journals: no worker is needed."""
-        return (_DocumentPages if self.has_documents else _WebPages)(bodies, deadline)
+        return JournalReader(bodies, deadline)
 
 
-class _DocumentPages(FileReader):
+class JournalReader(FileReader):
     """Reads the pages of journals, documents of a corpus too."""
 
     def read_files(
@@ -172,23 +164,12 @@ class _DocumentPages(FileReader):
 
     def _read_pages(self, journal: Path) -> Iterator[Document]:
         try:
-            for page in filter(self.takes, _pages_in(journal)):
+            for page in _pages_in(journal):
                 key = _make_key(page.url, page.retrieved_at)
-                yield Document(page.title or page.url, page.text, key=key)
+                if page.via == "page" and page.text.strip():
+                    yield Document(page.title or page.url, page.text, key=key)
         except JournalError as error:
             raise UnreadableFile(error.message) from None
-
-    def takes(self, page: Page) -> bool:
-        """Whether a page is to be found."""
-        return page.via == "page" and bool(page.text.strip())
-
-
-class _WebPages(_DocumentPages):
-    """Reads the pages of the web in journals."""
-
-    def takes(self, page: Page) -> bool:
-        """Whether it is one of the web."""
-        return is_web_url(page.url) and super().takes(page)
 
 
 def _pages_in(journal: Path) -> Iterator[Page]:

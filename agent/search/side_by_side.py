@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 from agent.errors import SearchFailed
@@ -37,15 +36,32 @@ class SideBySide:
         self._chains = {one.name: chain for one, chain in chains.items() if not one.is_scarce}
         self._scarce = {one.name: chain for one, chain in chains.items() if one.is_scarce}
 
-    def fuse(self, results: Sequence[Sequence[Hit]]) -> list[Hit]:
-        """The hits of all services, each page once, by the sum of its reciprocal ranks."""
-        hits: dict[str, Hit] = {}
-        scores: defaultdict[str, float] = defaultdict(float)
-        for found in results:
-            for rank, hit in enumerate(found):
-                hits.setdefault(key := canonical_url(hit.url), hit)
-                scores[key] += 1 / (EVEN + rank)
-        return [hits[key] for key in sorted(hits, key=lambda key: -scores[key])]
+    @staticmethod
+    def is_same(hit: Hit, other: Hit) -> bool:
+        """Whether two hits are one."""
+        return canonical_url(hit.url) == canonical_url(other.url)
+
+    @staticmethod
+    def merge(group: Sequence[Hit]) -> Hit:
+        """One hit of those that are the same."""
+        return group[0]
+
+    @classmethod
+    def fuse(cls, results: Iterable[Sequence[Hit]]) -> list[Hit]:
+        """The hits of all services, each once, by the sum of its reciprocal ranks.
+
+        Those that were retracted come last.
+        """
+        groups: list[tuple[list[Hit], list[float]]] = []
+        for hits in results:
+            for rank, hit in enumerate(hits):
+                same = (one for one in groups if any(cls.is_same(hit, o) for o in one[0]))
+                if (group := next(same, None)) is None:
+                    groups.append(group := ([], []))
+                group[0].append(hit)
+                group[1].append(1 / (EVEN + rank))
+        groups.sort(key=lambda group: -sum(group[1]))
+        return sorted((cls.merge(one) for one, _ in groups), key=lambda hit: hit.is_retracted)
 
     def search(self, query: str) -> PaidHits:
         """What they find, best first. Raises SearchFailed where each failed."""

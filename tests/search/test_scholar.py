@@ -27,7 +27,7 @@ from agent.search import build_search_chain
 from agent.search.chain import FOR_RESEARCH
 from agent.search.options import SearchOptions
 from agent.search.scholar.arxiv import Arxiv
-from agent.search.scholar.fusion import SERVICES, fuse
+from agent.search.scholar.fusion import SERVICES, Scholar
 from agent.search.scholar.records import build_hit
 from agent.settings import Settings, parse_settings
 from agent.state import Hit, Page, Source
@@ -228,7 +228,7 @@ def test_records_of_one_work_are_one_hit() -> None:
         "openalex", DOI="https://doi.org/10.1/x", type="article", retracted=True, abstract="A."
     )
     other = hit("crossref", title="Another one", DOI="10.1/y", day=[2024])
-    one, two = fuse([[arxiv, other], [paper], [again]])
+    one, two = Scholar.fuse([[arxiv, other], [paper], [again]])
     assert (one.url, two.url) == ("https://doi.org/10.1/y", "https://doi.org/10.1/x")
     assert two.is_retracted and two.work and two.work["volume"] == "3"
     assert two.work["source"] == "openalex" and two.places == ("https://a.org/pdf/1",)
@@ -236,8 +236,8 @@ def test_records_of_one_work_are_one_hit() -> None:
 
 def test_a_preprint_that_was_taken_back_leaves_its_published_version() -> None:
     arxiv = hit("arxiv", DOI="10.48550/arXiv.2401.1", retracted=True)
-    (one,) = fuse([[arxiv], [hit("crossref", DOI="10.1/x", type="journal-article")]])
-    assert not one.is_retracted and fuse([[arxiv]])[0].is_retracted
+    (one,) = Scholar.fuse([[arxiv], [hit("crossref", DOI="10.1/x", type="journal-article")]])
+    assert not one.is_retracted and Scholar.fuse([[arxiv]])[0].is_retracted
 
 
 values = st.recursive(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from agent.search.scholar.arxiv import Arxiv
 from agent.search.scholar.services import (
@@ -12,7 +12,7 @@ from agent.search.scholar.services import (
     ScholarService,
     SemanticScholar,
 )
-from agent.search.side_by_side import EVEN, SideBySide
+from agent.search.side_by_side import SideBySide
 from agent.state import Hit, work_key
 from agent.state.json_data import Json, get_path
 
@@ -23,57 +23,40 @@ APART = 3  # years between a preprint and its published version, at most. Set by
 
 
 class Scholar(SideBySide):
-    """All services at once. Those that were retracted come last."""
+    """All services at once; one hit for each work."""
 
     name, services = "scholar", SERVICES
 
-    def fuse(self, results: Sequence[Sequence[Hit]]) -> list[Hit]:
-        return fuse(results)
+    @staticmethod
+    def is_same(hit: Hit, other: Hit) -> bool:
+        """Whether two records are of one work, or of its preprint and its published version."""
+        one, two = hit.work or {}, other.work or {}
+        if one.get("DOI") and one.get("DOI") == two.get("DOI"):
+            return True
+        years = [int(get_path(work, "issued", "date-parts", 0, 0) or 0) for work in (one, two)]
+        is_near = not all(years) or abs(years[0] - years[1]) <= APART
+        are_two = "DOI" in one and "DOI" in two and "article" not in (one["type"], two["type"])
+        return work_key(one) == work_key(two) != "" and is_near and not are_two
 
+    @staticmethod
+    def merge(group: Sequence[Hit]) -> Hit:
+        """One hit of the records of a work: as published rather than as a preprint.
 
-def fuse(results: Iterable[Sequence[Hit]]) -> list[Hit]:
-    """One hit for each work, by the sum of its reciprocal ranks; the retracted come last."""
-    groups: list[tuple[list[Hit], list[float]]] = []
-    for hits in results:
-        for rank, hit in enumerate(hits):
-            same = (one for one in groups if any(_is_same(hit, other) for other in one[0]))
-            if (group := next(same, None)) is None:
-                groups.append(group := ([], []))
-            group[0].append(hit)
-            group[1].append(1 / (EVEN + rank))
-    groups.sort(key=lambda group: -sum(group[1]))
-    return sorted((merge(group) for group, _ in groups), key=lambda hit: hit.is_retracted)
-
-
-def _is_same(hit: Hit, other: Hit) -> bool:
-    """Whether two records are of one work, or of its preprint and its published version."""
-    one, two = hit.work or {}, other.work or {}
-    if one.get("DOI") and one.get("DOI") == two.get("DOI"):
-        return True
-    years = [int(get_path(work, "issued", "date-parts", 0, 0) or 0) for work in (one, two)]
-    is_near = not all(years) or abs(years[0] - years[1]) <= APART
-    are_two = "DOI" in one and "DOI" in two and "article" not in (one["type"], two["type"])
-    return work_key(one) == work_key(two) != "" and is_near and not are_two
-
-
-def merge(group: Sequence[Hit]) -> Hit:
-    """One hit of the records of a work: as published rather than as a preprint.
-
-    What the first record lacks the others give. It is retracted where a record of its version says
-    so: a preprint is also taken back for a published version that stands.
-    """
-    best = sorted(group, key=_lacks)
-    works = [hit.work or {} for hit in best]
-    told: Json = {name: value for work in reversed(works) for name, value in work.items()}
-    told.pop("status", None)
-    is_preprint = told.get("type") == "article"
-    own = (work for work in works if is_preprint or work.get("type") != "article")
-    told |= {"status": "retracted"} if any("status" in work for work in own) else {}
-    if told.get("abstract"):  # whose service is named
-        told["source"] = next(work["source"] for work in works if "abstract" in work)
-    snippet = next((hit.snippet for hit in best if hit.snippet), "")
-    places = tuple(dict.fromkeys(place for hit in best for place in hit.places))
-    return best[0].model_copy(update={"work": told, "snippet": snippet, "places": places})
+        What the first record lacks the others give. It is retracted where a record of its version
+        says so: a preprint is also taken back for a published version that stands.
+        """
+        best = sorted(group, key=_lacks)
+        works = [hit.work or {} for hit in best]
+        told: Json = {name: value for work in reversed(works) for name, value in work.items()}
+        told.pop("status", None)
+        is_preprint = told.get("type") == "article"
+        own = (work for work in works if is_preprint or work.get("type") != "article")
+        told |= {"status": "retracted"} if any("status" in work for work in own) else {}
+        if told.get("abstract"):  # whose service is named
+            told["source"] = next(work["source"] for work in works if "abstract" in work)
+        snippet = next((hit.snippet for hit in best if hit.snippet), "")
+        places = tuple(dict.fromkeys(place for hit in best for place in hit.places))
+        return best[0].model_copy(update={"work": told, "snippet": snippet, "places": places})
 
 
 def _lacks(hit: Hit) -> tuple[bool, bool, int]:
