@@ -95,7 +95,7 @@ def build_answer(
         attempts=_list_attempts(research, error),
         warnings=(*_event_warnings(research, report), *end.lacks, *unfit, *warnings),
         usage=usage,
-        run=_complete_run(run, research, addresses),
+        run=_complete_run(run, research),
         error=_to_error(error),
     )
     return _finish(answer, research, addresses)
@@ -267,18 +267,14 @@ def _copy_warnings(sources: Sequence[Source], numbers: Mapping[int, int]) -> Ite
             yield f"[{numbers[n]}] has the text of [{numbers[original]}]: they are one witness."
 
 
-def _used_services(research: Research) -> dict[str, tuple[str, ...]]:
-    """The models and search providers that replied, each once, in the order of first use."""
+def _complete_run(run: RunInfo, research: Research) -> RunInfo:
+    """With its models and search providers, in the order of first use, and its topic in full."""
     models = dict.fromkeys(event.model for event in research.events_of(Asked))
     searches = (event for event in research.events if isinstance(event, Searched | Recalled))
     providers = dict.fromkeys(p for event in searches for p in event.found.provider.split(", "))
-    return {"models": tuple(models), "providers": tuple(providers)}
-
-
-def _complete_run(run: RunInfo, research: Research, addresses: CorpusAddresses) -> RunInfo:
-    """With its services, and how its topic was understood."""
     follows = run.follows and run.follows.model_copy(update={"understood": research.topic})
-    return run.model_copy(update=_used_services(research) | {"follows": follows})
+    services = {"models": tuple(models), "providers": tuple(providers)}
+    return run.model_copy(update=services | {"follows": follows})
 
 
 def warm_validators() -> None:

@@ -63,7 +63,9 @@ SETTLED = (*HOLDING, "unchecked")  # their quotes are closed at first
 def show_check(result: CheckResult) -> doc.View:
     """The check as a page to pass on: the report with marks, and beside it what decides."""
     report = result.report
-    lines = [*describe_check(result), result.error["remedy"] if result.error else ""]
+    found = (*_describe_report(result.report, result),) if result.report else ()
+    lines = [*found, _describe_shares(result), summarize(result), _tally(result)]
+    lines += [result.error["remedy"]] if result.error else []
     worst = {summarize(result): "summary fails" if result.ok is False else "summary"}
     told = [doc.Prose((line,), worst.get(line, "told")) for line in lines if line]
     uncited = [doc.Item((one.text,)) for one in result.uncited]
@@ -117,31 +119,21 @@ def _make_page_line(source: SourceCheck, claim: ClaimCheck) -> doc.Prose:
 
 
 def _tabulate_sources(result: CheckResult) -> Sequence[doc.Block]:
-    """Each source: what it carries, what became of it."""
+    """Each source: what it carries, what became of it; those of most sentences first."""
+    ordered = sorted(result.sources, key=lambda one: (-sum(one.counts.values()), one.id))
     rows = [
         (
             (f"[{one.id}] ", doc.Text(one.title or one.url or "no address", url=one.url)),
             (counts,),
             (doc.Text(state, f"badge source-{one.status}"),),
         )
-        for one in sort_sources(result)
+        for one in ordered
         for counts, state in [describe_source(one)]
     ]
     return (doc.Table(("Source", "Sentences", "State"), rows, "slots"),) if rows else ()
 
 
 # --- what was found -------------------------------------------------------------------------------
-
-
-def describe_check(result: CheckResult) -> list[str]:
-    """What was found, as what the report was taken, what could be read of it, what came of it."""
-    return [*describe_found(result), *filter(None, (summarize(result), _tally(result)))]
-
-
-def describe_found(result: CheckResult) -> list[str]:
-    """What the report has, and what of it could not be read or judged."""
-    found = _describe_report(result.report, result) if result.report else ()
-    return [line for line in (*found, _describe_shares(result)) if line]
 
 
 def _describe_report(report: ReportInfo, result: CheckResult) -> Iterator[str]:
@@ -201,11 +193,6 @@ def _count_words(counts: dict[str, int]) -> list[str]:
 
 
 # --- sources --------------------------------------------------------------------------------------
-
-
-def sort_sources(result: CheckResult) -> list[SourceCheck]:
-    """Those that carry most sentences first."""
-    return sorted(result.sources, key=lambda one: (-sum(one.counts.values()), one.id))
 
 
 def describe_source(source: SourceCheck) -> tuple[str, str]:

@@ -11,11 +11,6 @@ from agent.state import Asked, Failed, Halted, Outcome, Research
 def list_failures(research: Research) -> list[str]:
     """What failed in a run, each once, models first; and why gathering ended early."""
     others = (event for event in research.events_of(Failed) if event.what != "llm")
-    failed = (
-        f"{one.subject}: "
-        + format_error(one.message, f"{_page_remedy(one)} {_describe_stand_in(one)}".strip())
-        for one in others
-    )
     halts = (event.reason for event in research.events_of(Halted))
     cut = (
         f"{one.provider}: {one.remedy}"
@@ -24,16 +19,17 @@ def list_failures(research: Research) -> list[str]:
         if one.remedy and one.what == "llm"
     )
     return list(
-        dict.fromkeys((*_describe_model_failures(research), *list(cut)[:1], *failed, *halts))
+        dict.fromkeys(
+            (*_describe_model_failures(research), *list(cut)[:1], *map(_explain, others), *halts)
+        )
     )
 
 
-def _page_remedy(event: Failed) -> str:
-    return event.remedy if event.what == "page" else ""
-
-
-def _describe_stand_in(event: Failed) -> str:
-    return f"Used instead: {event.stand_in}." if event.stand_in else ""
+def _explain(event: Failed) -> str:
+    """What failed, what to do about a page, and what was used for it."""
+    remedy = event.remedy if event.what == "page" else ""
+    used = f"Used instead: {event.stand_in}." if event.stand_in else ""
+    return f"{event.subject}: {format_error(event.message, f'{remedy} {used}'.strip())}"
 
 
 def list_open_failures(research: Research) -> Iterator[str]:

@@ -10,8 +10,9 @@ import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
+from agent.answer import Answer, SlotAnswer, Usage, build_error_answer, to_json
 from agent.answer.addresses import CorpusAddresses
 from agent.answer.event_format import FrameType, to_frames
 from agent.answer.formats import to_markdown
@@ -23,11 +24,9 @@ from agent.run.library import KeptRun
 from agent.run.loop import LateRun
 from agent.run.passages import describe_wait
 from agent.server.activity import Activity, describe_activity
+from agent.server.local_paths import hide_paths
 from agent.settings import Settings
 from agent.state import Research, RunRequest
-
-if TYPE_CHECKING:
-    from agent.answer import Answer, SlotAnswer, Usage
 
 RunState = Literal["queued", "running", "ended", "past"]  # past: of an earlier process
 
@@ -96,8 +95,6 @@ class LiveRun:
 
     def usage_and_slots(self) -> tuple[Usage, dict[str, SlotAnswer]]:
         """The usage and the slots so far; after the run those of its answer."""
-        from agent.answer import Usage
-
         run = self._late.run
         if self.answer:
             return self.answer.usage, self.answer.slots
@@ -161,9 +158,6 @@ class LiveRun:
 
     def finish(self, answer: Answer) -> None:
         """Append the last frames: the answer, or its error, and the end."""
-        from agent.answer import to_json
-        from agent.server.local_paths import hide_paths
-
         answer = hide_paths(answer, self._settings)
         text = to_json(answer, compact=True).strip()
         self.answer = answer
@@ -178,8 +172,6 @@ class LiveRun:
 
     def fail(self, error: BaseException) -> None:
         """Finish with an error. Any exception but an AgentError is an internal error."""
-        from agent.answer import build_error_answer
-
         if not self.frames:
             self._append_frame("start", self._summary.question)  # always the first frame
         self.finish(build_error_answer(self._summary.question, as_agent_error(error)))

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from agent.answer import Answer
 from agent.answer.check import FAILING, build_check_result
 from agent.answer.check_view import summarize
 from agent.answer.messages import describe_open, describe_verdicts, is_quoted
 from agent.answer.states import StateName, state_of
 from agent.state import Frozen
-
-if TYPE_CHECKING:
-    from agent.answer import Answer
 
 Tone = Literal["ok", "quoted", "warn", "bad", "quiet"]
 TONES: dict[StateName, Tone] = {"Answered": "ok", "Stopped": "quiet", "Could not run": "bad"}
