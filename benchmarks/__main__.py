@@ -27,7 +27,6 @@ BENCHMARKS = {
         "A run against loopback services (models 1 s, searches and pages 0.5 s): "
         "at most 1.05 times the unavoidable time of the model calls that an answer needs."
     ),
-    "journal": ("A journal of 10,000 calls loads within a second and 100 MB."),
     "batch": (
         "500 topics, a limit of 300 model requests in 15 s, 5% faults, killed twice: no finished "
         "call again, never above the limit, 95% of it used, memory flat."

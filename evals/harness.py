@@ -296,7 +296,7 @@ def compare(before: Sequence[float], now: Sequence[float]) -> str:
 #: In the order of the page.
 NAMES = (
     *("reading", "extractive", "tables", "search", "swaps", "cited_claims", "conflicts"),
-    *("namesakes", "planted", "reports", "marks", "pages", "documents", "credibility"),
+    *("namesakes", "planted", "reports", "marks", "pages", "documents", "credibility", "replies"),
 )
 
 

@@ -109,10 +109,10 @@ class OpenAICompatible(HttpModel):
     def _generate(self, task: Task[Any], correction: str, form: str) -> Generation:
         if not (task.tools and "tools" in self._options):
             body = self._build_json_body(task, correction, form)
-            generation = _to_generation(body, self._post_chat(body), extract_text)
+            generation = read_generation(body, self._post_chat(body))
             return generation.model_copy(update={"form": form})
         body = self._build_tools_body(task, correction)
-        generation = _to_generation(body, self._post_chat(body), extract_turn_json)
+        generation = read_generation(body, self._post_chat(body), extract_turn_json)
         if task.exchanges or not _speaks_of_tools(generation.text, task):
             return generation
         self._options -= {"tools"}  # it knows them, and cannot call them: the schema will do
@@ -224,8 +224,8 @@ def _speaks_of_tools(turn: str, task: Task[Any]) -> bool:
     return not told.get("calls") and any(tool.name in told.get("text", "") for tool in task.tools)
 
 
-def _to_generation(
-    request: dict[str, Any], reply: dict[str, Any], extract: Callable[[Any], str]
+def read_generation(
+    request: dict[str, Any], reply: dict[str, Any], extract: Callable[[Any], str] = extract_text
 ) -> Generation:
     """A reply as a generation; `extract` takes the text out of its message."""
     message = get_path(reply, "choices", 0, "message")
