@@ -19,8 +19,10 @@ def split_conversation(task: Task[Any], model: str) -> tuple[str, list[Exchange]
 
     All exchanges up to the last one of another model are text in the first message.
     """
-    foreign = [i for i, exchange in enumerate(task.exchanges) if not _is_own(exchange, model)]
-    first_own = foreign[-1] + 1 if foreign else 0
+    first_own = 0
+    for number, exchange in enumerate(task.exchanges, 1):
+        if exchange.model != model or exchange.turn.verbatim is None:
+            first_own = number
     earlier, own = task.exchanges[:first_own], task.exchanges[first_own:]
     return append_transcript(task.prompt(), earlier), list(own)
 
@@ -49,7 +51,3 @@ def turn_json(calls: Sequence[dict[str, Any]], text: str, verbatim: dict[str, An
     if not calls and not text.strip():
         return ""
     return json.dumps({"calls": calls, "text": text, "verbatim": verbatim if calls else None})
-
-
-def _is_own(exchange: Exchange, model: str) -> bool:
-    return exchange.model == model and exchange.turn.verbatim is not None

@@ -115,7 +115,7 @@ class OpenAICompatible(HttpModel):
         generation = read_generation(body, self._post_chat(body), extract_turn_json)
         if task.exchanges or not _speaks_of_tools(generation.text, task):
             return generation
-        self._options -= {"tools"}  # it knows them, and cannot call them: the schema will do
+        self._options -= {"tools"}  # it writes of them, and calls none: the schema will do
         return generation.model_copy(update={"problem": NO_CALL})
 
     def _drop_option(self, task: Task[Any], form: str, refusal: ModelFailed) -> bool:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from agent.llm.conversation import call_fields, turn_json
-from agent.outside.tools import MAX_CALLS, Exchange, Tool
+from agent.outside.tools import Exchange, Tool
 from agent.state.json_data import InvalidJson, get_objects, get_path, parse_json
 
 _TAG = r"(?:\w+:)?(?:think(?:ing)?|thoughts?|reasoning)"
@@ -60,7 +60,7 @@ def extract_turn_json(message: Any) -> str:
     """A message with its calls, as the JSON of a `Turn`; "" if it has neither text nor a call."""
     text = extract_text(message)
     named = [c for c in get_objects(message, "tool_calls") if _has_name(c)]
-    calls = _with_unique_ids(named or _find_calls(text))
+    calls = _with_unique_ids(named)
     fields = {name: value for name, value in message.items() if value or name == "content"}
     sent = [_with_valid_arguments(call) for call in calls]
     told = [
@@ -97,33 +97,6 @@ def _is_json_object(text: str) -> bool:
         return isinstance(parse_json(text), dict)
     except InvalidJson:
         return False
-
-
-def _find_calls(text: str) -> list[dict[str, Any]]:
-    """Calls that a model wrote as text: JSON objects with a `name` and `arguments`.
-
-    Models write so where their server does not know their format of calls: bare, in a code fence,
-    or in `<tool_call>`, as Hermes and Qwen do.
-    """
-    calls: list[dict[str, Any]] = []
-    decoder, at = json.JSONDecoder(), text.find("{")
-    while at >= 0 and len(calls) < MAX_CALLS:
-        try:
-            value, end = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            end = at + 1
-        else:
-            calls += _to_calls(value)
-        at = text.find("{", end)
-    return calls
-
-
-def _to_calls(value: Any) -> list[dict[str, Any]]:
-    """An object as a call in the format of the service; none if it is no call."""
-    arguments = value.get("arguments", value.get("parameters"))
-    if not (isinstance(value.get("name"), str) and isinstance(arguments, dict)):
-        return []
-    return [{"function": {"name": value["name"], "arguments": json.dumps(arguments)}}]
 
 
 def _has_name(call: dict[str, Any]) -> bool:

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from functools import cache
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from agent.characters import strip_controls
 from agent.llm.model import Generation
@@ -42,14 +41,8 @@ def parse_reply(generation: Generation, task: Task[AnswerT]) -> tuple[AnswerT, t
     value = _clean(_parse_json(text) if tagged is None else tagged)
     if task.tools:  # its turns are put together by us
         return _validate(value, task.answer_type), ()
-    shape = Shape(_schema_of(task.answer_type))
+    shape = Shape(task.answer_type.model_json_schema())
     return _validate(shape.fit(value), task.answer_type), tuple(dict.fromkeys(shape.mended))
-
-
-@cache
-def _schema_of(answer_type: type[BaseModel]) -> dict[str, Any]:
-    schema: dict[str, Any] = answer_type.model_json_schema()
-    return schema
 
 
 def _clean(value: Any) -> Any:

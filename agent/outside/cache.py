@@ -104,11 +104,6 @@ class Cache:
         """Import the store's library (0.1 s) before the first use."""
         self._try_store(lambda: None)
 
-    def close(self) -> None:
-        """Close the store's connections."""
-        with suppress(Exception):  # the run has ended, so a failure does not matter
-            self._store.close()
-
     def _get(self, kind: type[Entry], key: str) -> Entry | None:
         """The entry of a key; None on a miss."""
         text = self._try_store(lambda: self._store.get(key))
@@ -216,9 +211,6 @@ class DiskStore:
 
     def set(self, key: str, text: str, ttl: float) -> None:
         self._use_or_rebuild(lambda cache: cache.set(key, text, expire=ttl))
-
-    def close(self) -> None:
-        """Nothing to close: each use closes the connection of its thread."""
 
     def _use_or_rebuild(self, operation: Callable[[DiskCache], T]) -> T:
         """Run an operation. If the file is damaged, discard it and try once with a new one."""

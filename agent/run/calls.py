@@ -100,7 +100,6 @@ def cache_sources(settings: Settings, sources: Sources) -> Sources:
         sources.read = cache.wrap_read(sources.read, **_read_key_fields(settings))
         sources.problems.append(lambda: (cache.problem,))
         sources.warms.append(cache.warm)
-        sources.closes.append(cache.close)
     sources.add_keepers()
     return sources
 

@@ -152,7 +152,6 @@ read = cache.wrap_read(web)
 for n in range(40):
     read(f"{URL}/{n}")
     read(f"{URL}/{sys.argv[2]}/{n}")
-cache.close()
 sys.exit(cache.problem or 0)
 """
 

@@ -59,6 +59,5 @@ def check_failing_cache(cache: Cache) -> str:
     for n in range(5):
         assert read(f"{URL}/{n}").url == f"{URL}/{n}"
     assert len(web.asked) == 5
-    cache.close()
     assert cache.problem.endswith(".")
     return cache.problem
