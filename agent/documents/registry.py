@@ -167,13 +167,13 @@ def _find_in_archive(source: Body) -> Format | None:
 
     try:
         archive = Archive(source.data)
-        declared = archive.read("mimetype", 100).decode("ascii", "replace").strip()
+        declared = archive.declared_type()
         part = main_part(archive)
     except UnreadablePage:
         if source.suffix:
             raise
         return None
-    if found := _BY_MEDIA_TYPE.get(declared.removesuffix("-template")):
+    if found := _BY_MEDIA_TYPE.get(declared):
         return found
     if (suffix := _MAIN_PARTS.get(part.partition("/")[0])) or not source.suffix:
         return _BY_SUFFIX[suffix] if suffix else None

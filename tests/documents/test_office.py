@@ -101,6 +101,11 @@ def test_the_mark_of_a_format_overrules_its_suffix() -> None:
     assert OPENED in read_body(data, suffix=".xlsx").text
 
 
+def test_a_book_whose_mark_is_compressed_is_read_as_a_book() -> None:
+    data = with_parts((DOCUMENTS / "pandoc.epub").read_bytes())  # of which no entry is stored
+    assert read_body(data, suffix=".epub").text == read("pandoc.epub").text
+
+
 def test_what_word_does_not_show_is_not_read() -> None:
     body = (
         "<w:p><w:r><w:t>Shown</w:t></w:r><w:del><w:r><w:delText>gone</w:delText></w:r></w:del>"

@@ -176,6 +176,12 @@ def test_a_named_slot_that_is_filled_is_the_answer() -> None:
     assert found.answer.startswith("Deposit: 1,680 crowns [1]") and found.need_more
 
 
+def test_a_row_is_told_where_one_of_its_columns_is_asked_for() -> None:
+    rows = "Branch | Share | Opened\nBranch: Norheim | Share: 12.5% | Opened: 1994"
+    found = told(ReadSources(topic="the branch Norheim opened", evidence=pages(("Bank", rows))))
+    assert "Branch: Norheim | Share: 12.5% | Opened: 1994 [1]" in found.answer
+
+
 # --- passages ------------------------------------------------------------------------------------
 
 TOWER = (

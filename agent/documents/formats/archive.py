@@ -42,6 +42,11 @@ class Archive:
         with _report_damage():
             return self._entries.read(name, most)
 
+    def declared_type(self) -> str:
+        """The media type that an archive of OpenDocument or EPUB says of itself; "" for none."""
+        told = self.read("mimetype", 100).decode("ascii", "replace")
+        return told.strip().removesuffix("-template")
+
     def size(self, name: str) -> int:
         """The bytes of a part, unpacked, as the archive says; 0 for one that is not there."""
         return self._entries.size(name)

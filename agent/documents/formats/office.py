@@ -83,8 +83,12 @@ def read_office(source: Body) -> BodyText:
     Raises UnreadablePage.
     """
     archive = Archive(source.data) if source.data.startswith(ZIP) else None
-    data = _without_hidden(source.data, archive) if archive else source.data
-    found = extract(data, None if archive or data.startswith(b"{") else _find_kind(source))
+    data, kind = source.data, ""
+    if archive:
+        data, kind = _without_hidden(data, archive), archive.declared_type()
+    elif not data.startswith(b"{"):
+        kind = _find_kind(source)
+    found = extract(data, kind or None)
     known = found.metadata
     markdown = _SCRIPT.sub(_write_script, found.content)
     if source.is_report:

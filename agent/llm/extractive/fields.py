@@ -169,11 +169,12 @@ def _certain_fields(page: PageFields) -> Iterator[LabelledValue]:
 
 
 def unasked_lines(question: Question, pages: Mapping[int, PageFields]) -> set[Line]:
-    """The lines of fields, but sentences, whose label the question does not have."""
+    """The lines of fields, but sentences, of which the question has no label."""
     asked = frozenset(question.words)
-    return {
+    fields = [field for page in pages.values() for field in page.fields]
+    told = {
         field.line
-        for page in pages.values()
-        for field in page.fields
-        if not (field.value.endswith(STOPS) or _name_of(field.label, question) <= asked)
+        for field in fields
+        if field.value.endswith(STOPS) or _name_of(field.label, question) <= asked
     }
+    return {field.line for field in fields} - told
