@@ -15,7 +15,7 @@ from typing import Any
 from agent.documents.body_text import Body, BodyText, PlacedText, UnreadablePage
 from agent.documents.formats.archive import MAX_PART, Archive
 from agent.documents.formats.office import add_parts
-from agent.documents.formats.table import HIDDEN, MAX_COLUMNS, Row, Sheet, add_sheets, column_of
+from agent.documents.formats.table import HIDDEN, MAX_COLUMNS, Row, Sheet, add_sheets
 from agent.documents.formats.xml import Element, attribute, find_all
 from agent.documents.own_date import read_day
 
@@ -27,7 +27,7 @@ _BARE = re.compile(rb"</f>\s*(?:<v\s*/>|<v></v>)?\s*</c>|<f\b[^<>]*/>\s*</c>")
 _HIDDEN = re.compile(rb"<(?:\w+:)?(row|col)\b(?=[^<>]*\shidden=[\"'](?:1|true))([^<>]*)>")
 _NUMBER = re.compile(rb"\s(r|min|max)=[\"'](\d{1,7})[\"']")
 _MERGED = re.compile(
-    rb"<(?:\w+:)?mergeCell\s[^<>]*?ref=[\"']([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})"
+    rb"<(?:\w+:)?mergeCell\s[^<>]*?ref=[\"']([A-Z]{1,3}\d{1,7}:[A-Z]{1,3}\d{1,7})[\"']"
 )
 _MARGINS = re.compile(rb"<(?:\w+:)?(?:odd|even|first)(?:Header|Footer)>([^<]+)<")
 _CODES = re.compile(rb"&amp;(?:\"[^\"]*\"|&quot;.*?&quot;|\d+|.)", re.S)
@@ -92,19 +92,18 @@ def _read_sheet(text: PlacedText, archive: Archive, sheet: Any) -> Sheet:
         columns = range(first - 1, min(last, MAX_COLUMNS))
         hidden[kind].update([first] if kind == b"row" else columns)
     name = sheet.title + HIDDEN * (sheet.sheet_state != "visible")
-    merged = [
-        (int(top), column_of(f"{left.decode()}1", 0), int(low), column_of(f"{right.decode()}1", 0))
-        for left, top, right, low in _MERGED.findall(xml)[:MAX_MERGED]
-    ]
+    merged = [one.decode() for one in _MERGED.findall(xml)[:MAX_MERGED]]
     return Sheet(name, _read_rows(sheet, merged), hidden[b"row"], hidden[b"col"])
 
 
-def _read_rows(sheet: Any, merged: list[tuple[int, int, int, int]]) -> Iterator[Row]:
+def _read_rows(sheet: Any, merged: list[str]) -> Iterator[Row]:
     """The rows with a value; each cell that goes over others stands at each of them."""
+    from openpyxl.utils import range_boundaries
+
     sheet.reset_dimensions()  # what it says of its size may be wrong
     begins: dict[int, list[tuple[int, int, int]]] = {}
-    for top, left, low, right in merged:
-        begins.setdefault(top, []).append((left, right, low))
+    for left, top, right, low in map(range_boundaries, merged):
+        begins.setdefault(top, []).append((left - 1, right - 1, low))
     open_cells: dict[int, tuple[str, int]] = {}  # by column: the text, and the last row
     for number, row in enumerate(sheet.iter_rows(), 1):
         cells = [

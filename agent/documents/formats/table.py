@@ -10,9 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence, Set
-from functools import reduce
 from itertools import count, groupby, islice, takewhile, zip_longest
-from string import ascii_uppercase
 from typing import NamedTuple
 
 from agent.documents.body_text import CELL, PlacedText
@@ -30,7 +28,6 @@ LOOKED_AT = 20  # rows that tell how many of them are a head
 _VALUE = re.compile(r"[-+(]?\s*[$€£¥₹]?\s*[\d.,]*\d")
 _BARE = re.compile(rf"{_VALUE.pattern}\s*[%$€£¥₹]?\)?")
 _YEAR = re.compile(r"(?:19|20)\d\d")
-_ALPHABET = {letter: n for n, letter in enumerate(ascii_uppercase, 1)}
 
 
 class Sheet(NamedTuple):
@@ -43,10 +40,7 @@ class Sheet(NamedTuple):
 
 
 class TableCell(NamedTuple):
-    """A cell of a table as its format has it, over so many columns and rows.
-
-    With 0 rows it goes on with the one above it.
-    """
+    """A cell of a table as its format has it, over so many columns and rows."""
 
     text: str
     columns: int = 1
@@ -59,14 +53,6 @@ class Head(NamedTuple):
 
     rows: int = 0
     names: Sequence[str] = ()
-
-
-def column_of(reference: str, default: int) -> int:
-    """The index of a column from a reference such as `B7`."""
-    letters = reference.rstrip("0123456789")[:4]
-    if letters == reference or not 0 < len(letters) < 4 or set(letters) - _ALPHABET.keys():
-        return default
-    return reduce(lambda index, letter: 26 * index + _ALPHABET[letter], letters, 0) - 1
 
 
 def add_sheets(text: PlacedText, sheets: Iterable[Sheet]) -> None:
@@ -111,7 +97,6 @@ def expand_spans(rows: Iterable[Sequence[TableCell]]) -> Iterator[list[str]]:
     One over a whole row stands there once: it is a caption.
     """
     open_cells: dict[int, tuple[str, int]] = {}  # by column: what goes on below, for how many rows
-    before: list[str] = []
     for row in rows:
         texts: dict[int, str] = {n: text for n, (text, left) in open_cells.items() if left > 0}
         below = {n: (text, left - 1) for n, (text, left) in open_cells.items() if left > 1}
@@ -120,17 +105,15 @@ def expand_spans(rows: Iterable[Sequence[TableCell]]) -> Iterator[list[str]]:
             while column in texts:
                 column += 1
             columns, down = max(cell.columns, 1), min(cell.rows, MAX_SPAN)
-            goes_on = down < 1 and column < len(before)
-            text = before[column] if goes_on else cell.text
-            covered = min(columns, MAX_SPAN, MAX_COLUMNS - column) if text else 0
+            covered = min(columns, MAX_SPAN, MAX_COLUMNS - column) if cell.text else 0
             for n in range(column, column + covered):
-                texts[n] = text
-                below |= {n: (text, down - 1)} if down > 1 else {}
+                texts[n] = cell.text
+                below |= {n: (cell.text, down - 1)} if down > 1 else {}
             column += columns
         open_cells = below
-        before = [texts.get(n, "") for n in range(max(texts, default=-1) + 1)]
-        is_caption = len(row) == 1 and row[0].columns >= len(before) > 1
-        yield before[:1] if is_caption else list(before)
+        shown = [texts.get(n, "") for n in range(max(texts, default=-1) + 1)]
+        is_caption = len(row) == 1 and row[0].columns >= len(shown) > 1
+        yield shown[:1] if is_caption else shown
 
 
 def join_cells(cells: Iterable[str]) -> str:
