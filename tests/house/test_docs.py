@@ -48,6 +48,10 @@ def test_documents_name_no_dead_file() -> None:
         text, name = page.read_text("utf-8"), page.name
         for path in re.findall(r"`((?:agent|tests|evals|benchmarks)/[\w/.]+\.\w+)`", text):
             assert (ROOT / path).exists(), f"{name} names {path}"
+    design = (ROOT / "DESIGN.md").read_text("utf-8")
+    paths = {path for path in re.findall(r"`([a-z_]+/[\w/.]*)`", design) if path != "agent/"}
+    dead = {p for p in paths if not (ROOT / p).exists() and not (ROOT / "agent" / p).exists()}
+    assert len(paths) > 20 and not dead, dead
 
 
 def test_every_test_that_the_documents_name_exists() -> None:
