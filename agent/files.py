@@ -61,7 +61,7 @@ def output_failure(what: object, error: OSError) -> OutputFailed:
     """The error of what could not be written."""
     if isinstance(error, BrokenPipeError):
         return PipeClosed(f"{what} could not be written: its reader is gone.", "")
-    remedy = "Make room, or name another place; then give the command again."
+    remedy = "Free some space or name another place, then run the command again."
     return OutputFailed(f"{what} could not be written: {error.strerror}.", remedy)
 
 
@@ -85,7 +85,7 @@ def require_writable(path: Path | None) -> None:
         raise UsageError(f"There is no folder {path.parent}.", f"Make it: mkdir -p {path.parent}")
     is_possible = path.parent.is_dir() and not path.is_dir()
     if not (is_possible and os.access(path if path.exists() else path.parent, os.W_OK)):
-        raise UsageError(f"{path} cannot be written.", "Name a file in a directory of your own.")
+        raise UsageError(f"{path} cannot be written.", "Name a file in a writable directory.")
 
 
 def write_file(path: Path, text: str | bytes, *, is_private: bool = False) -> None:

@@ -257,14 +257,14 @@ def _list_attempts(research: Research, error: AgentError | None) -> tuple[Attemp
 def _blocked_warning(research: Research) -> Iterator[str]:
     """Which pages were blocked, the first of them by name."""
     if urls := [event.hit.url for event in research.blocked_pages]:
-        yield f"Not read for their low credibility: {list_names(urls)}."
+        yield f"Not read because of low credibility: {list_names(urls)}."
 
 
 def _copy_warnings(sources: Sequence[Source], numbers: Mapping[int, int]) -> Iterator[str]:
     """Which cited pages have the text of another one: together they are one witness."""
     for n, original in find_copies(sources).items():
         if n != original:
-            yield f"[{numbers[n]}] has the text of [{numbers[original]}]: they are one witness."
+            yield f"[{numbers[n]}] repeats [{numbers[original]}]: they count as one source."
 
 
 def _complete_run(run: RunInfo, research: Research) -> RunInfo:

@@ -53,7 +53,7 @@ STATUSES: dict[SourceStatus, str] = {
     "paywalled": "behind a paywall",
     "read": "read",
     "dead": "dead link",
-    "blocked": "closed to programs",
+    "blocked": "not open to programs",
     "unreadable": "not read",
     "unaddressed": "not read",
 }
@@ -146,7 +146,7 @@ def _describe_report(report: ReportInfo, result: CheckResult) -> Iterator[str]:
     if report.unaddressed:
         counts.append(f"{_number(report.unaddressed, 'mark')} without an address")
     by = f" with {MARKS[report.marked_by]}" if report.marked_by else ""
-    yield f"{', '.join(counts)}. Taken for {report.form}{by}."
+    yield f"{', '.join(counts)}. Read as {report.form}{by}."
     yield report.advice * has_most
 
 
@@ -168,13 +168,13 @@ def summarize(result: CheckResult) -> str:
     if result.error:
         return result.error["message"]
     if not result.claims:
-        return "No sentence cites a source: nothing is proved"
+        return "No sentence cites a source, so nothing could be checked"
     failing = sum(result.counts.get(verdict, 0) for verdict in FAILING)
     if failing:
         return f"{failing} sentence{'s do' if failing > 1 else ' does'} not hold"
     shares = result.shares
     if not shares.judged:
-        return "No sentence could be judged: nothing is proved"
+        return "No sentence could be checked"
     if shares.holding == shares.claims and result.counts.get("supported"):
         return "Every sentence with a source holds"
     if shares.holding == shares.claims:

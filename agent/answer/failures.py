@@ -42,7 +42,7 @@ def describe_fallbacks(research: Research) -> Iterator[str]:
     """Which model answered for another one; which tasks rules did though no model failed."""
     events = research.events_of(Asked)
     if {(event.task, event.model) for event in events} == {("verify", "extractive")}:  # of a check
-        yield "No model judged: what is not a page's own sentence is unchecked."
+        yield "No model was used: only sentences found word for word on a page could be checked."
         return
     for names, model in dict.fromkeys((failed_models(e), e.model) for e in events):
         if names:

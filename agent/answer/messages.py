@@ -20,9 +20,9 @@ if TYPE_CHECKING:  # at run time, building an answer imports this module
 
 MOST_AUTHORS = 3  # that are named
 NO_CONFLICTS = "No significant conflicting information was found."
-TOLD_ELSEWHERE = "What was found for it is elsewhere in this report."
-DISPUTED = "What the sources disagree about is below, as Conflicting Information."
-NOT_COMPARED = "No values of two sources were compared."
+TOLD_ELSEWHERE = "What was found for this is elsewhere in the report."
+DISPUTED = "See Conflicting Information below for what the sources disagree about."
+NOT_COMPARED = "No values from two sources could be compared."
 #: What is shown after a sentence with this verdict; nothing for `supported`.
 VERDICT_LABELS: dict[Verdict, str] = {
     "quoted": "quoted",
@@ -34,10 +34,10 @@ VERDICT_LABELS: dict[Verdict, str] = {
 #: What became of a page that was found or tried.
 BECAME = {
     "read": "Read",
-    "snippet": "Read as the search's snippet",
+    "snippet": "Read as a search snippet",
     "blocked": "Blocked",
     "failed": "Not readable",
-    "found": "Found and not opened",
+    "found": "Found but not opened",
 }
 #: What is said of a slot without a settled value.
 SLOT_LABELS = {"missing": "", "conflict": "sources disagree"}
@@ -45,18 +45,18 @@ SEVERAL_THINGS = "several things of this name"
 #: What is said of a site by its standing, which is at least so much: 0 to 1.
 STANDING_LABELS = ((0.7, "Reliable"), (0.5, "Mixed"), (0.4, ""), (0.0, "With care"))
 STOOD_IN = "A substitute was used for a service that failed."
-QUOTED = "Quoted: the page says this"
+QUOTED = "Quoted word for word"
 CLOSEST = "Closest that was read"
 DISAGREE = "Sources disagree"
 #: What to try where nothing answers, by the role of its line.
 TRIES = {"deeper": "Search deeper: more rounds, more pages", "rephrase": "Ask in other words"}
 #: How a claim was judged, by its verdict; one that is supported is told by whom.
 VERDICT_REASONS: dict[Verdict, str] = {
-    "quoted": f"{QUOTED}, word for word. Nobody judged it.",
-    "partial": "In part: these words say some of the sentence.",
-    "unsupported": "Not confirmed: these words do not say it.",
-    "contradicted": "Contradicted: these words say something else.",
-    "unchecked": "Not judged.",
+    "quoted": f"{QUOTED}; no model checked it.",
+    "partial": "Partly confirmed: the quote supports only part of this.",
+    "unsupported": "Not confirmed: the quote does not say this.",
+    "contradicted": "Contradicted: the quote says something else.",
+    "unchecked": "Not checked.",
 }
 
 
@@ -99,8 +99,8 @@ def explain_verdict(claim: Claim) -> str:
     if claim.verdict != "supported":
         return VERDICT_REASONS[claim.verdict]
     if claim.by == "calculation":
-        return "Confirmed: it follows from quoted numbers, computed again."
-    return f"Confirmed: {claim.by or 'a second reading'} found it said in these words."
+        return "Confirmed: recomputed from the quoted numbers."
+    return f"Confirmed by {claim.by or 'a second reading'}: the quote says this."
 
 
 def describe_checks(answer: Answer) -> list[tuple[str, str]]:
@@ -117,10 +117,10 @@ def describe_checks(answer: Answer) -> list[tuple[str, str]]:
             "half",
             len(answer.citations) - exact,
             "quote",
-            "found on the page, but for case, spaces or punctuation",
+            "found on the page apart from case, spaces or punctuation",
         ),
-        ("quoted", quoted, "sentence", "quoted: the page says this, and nobody judged it"),
-        ("check", by["calculation"], "sentence", "computed again from quoted numbers"),
+        ("quoted", quoted, "sentence", "quoted word for word, not checked by a model"),
+        ("check", by["calculation"], "sentence", "recomputed from quoted numbers"),
         (
             "check",
             sum(by[name] for name in models),
@@ -129,12 +129,16 @@ def describe_checks(answer: Answer) -> list[tuple[str, str]]:
         ),
     ]
     done = [(role, f"{format_count(n, noun)} {what}.") for role, n, noun, what in lines if n]
-    return done and [*done, ("open", "Not judged: whether the pages themselves are right.")]
+    return done and [*done, ("open", "Not checked: whether the pages themselves are right.")]
 
 
 def describe_verdicts(answer: Answer) -> str:
     """How many sentences have which verdict, in words; "" without sentences."""
-    counts = Counter(claim.verdict for claim in all_claims(answer))
+    return count_verdicts(Counter(claim.verdict for claim in all_claims(answer)))
+
+
+def count_verdicts(counts: Counter[Verdict]) -> str:
+    """The same of counted verdicts."""
     if not counts:
         return ""
     parts = [f"{counts['supported']} confirmed by quotes"] * bool(counts["supported"])
@@ -213,8 +217,8 @@ def shown_title(citation: Citation) -> str:
 def describe_limits(citation: Citation) -> str:
     """Why what was read is not the page itself, or not all of it; "" where it is."""
     if citation.via == "snippet":
-        return "only the search's snippet"
-    given = f"the page's text as {citation.text_from} gives it" if citation.text_from else ""
+        return "only the search snippet"
+    given = f"the page's text as supplied by {citation.text_from}" if citation.text_from else ""
     partial = f"partial text ({citation.partial_text})" if citation.partial_text else ""
     copy = f"an archived copy of {citation.copy_of}" if citation.copy_of else ""
     return ", ".join(filter(None, (copy, given, partial)))
@@ -265,7 +269,7 @@ def describe_run(answer: Answer) -> list[tuple[str, str]]:
     run, usage = answer.run, answer.usage
     cached = sum(model.cached_tokens for model in usage.by_model.values())
     tokens = f"{usage.input_tokens:,} + {usage.output_tokens:,} tokens"
-    tokens += f" ({cached:,} of them from a cache)" if cached else ""
+    tokens += f" ({cached:,} from a cache)" if cached else ""
     price = format_usd(usage.usd)
     calls = format_count(usage.llm_calls, "model call")
     searches = format_count(usage.searches, "search", "searches")
@@ -294,7 +298,7 @@ def describe_open(answer: Answer) -> str:
     state = state_of(answer)
     is_whole = state.name == "Answered"
     parts = [*state.open]
-    parts += [f"{QUOTED}, and nobody judged it."] * (is_whole and is_quoted(answer))
+    parts += [f"{QUOTED}; no model checked it."] * (is_whole and is_quoted(answer))
     parts += [STOOD_IN] * (answer.degraded and state.name != "The model did not answer")
     return " ".join(parts)
 
@@ -335,7 +339,7 @@ def _format_time(at: str) -> str:
 def format_usd(usd: float | None) -> str:
     """US dollars with as many digits as mean something: $12.40, $0.013, $0.0021, under $0.0001."""
     if usd is None:
-        return "price not known"
+        return "price unknown"
     if 0 < usd < 0.0001:
         return "under $0.0001"
     if usd >= 0.1 or usd == 0:

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from pydantic import Field
 
 from agent.answer.addresses import CorpusAddresses
+from agent.answer.messages import count_verdicts, format_count
 from agent.evidence.credibility import host_kind
 from agent.evidence.markers import strip_markers
 from agent.state import (
@@ -21,6 +22,7 @@ from agent.state import (
     PageRead,
     Report,
     Research,
+    Verdict,
     Verified,
     seldom,
 )
@@ -37,7 +39,7 @@ class Methodology(Frozen):
     searches: tuple[str, ...] = Field(description="every search, once, in order")
     candidates: int
     analysed: int = Field(description="pages that were read")
-    snippets: int = Field(description="pages of which only the search's snippet was read")
+    snippets: int = Field(description="pages of which only the search snippet was read")
     blocked: int
     failed: int
 
@@ -102,7 +104,7 @@ def build_report(research: Research, addresses: CorpusAddresses) -> ReportAnswer
 class _Counts(NamedTuple):
     """What tells how sure a report is."""
 
-    verdicts: Counter[str]
+    verdicts: Counter[Verdict]
     dropped: int
     pages: int
     sites: int
@@ -111,14 +113,11 @@ class _Counts(NamedTuple):
 
     def describe(self) -> str:
         """In a few sentences."""
-        told, all_told = self.verdicts, self.verdicts.total() + self.dropped
-        lines = [
-            f"Of {all_told} sentences {told['supported']} are confirmed, {told['quoted']} quoted, "
-            f"{told['partial']} confirmed in part, and {self.dropped} were left out.",
-            f"They cite {self.pages} of the pages that were read; hosts: {self.sites}.",
-        ]
+        pages, sites = format_count(self.pages, "page"), format_count(self.sites, "site")
+        lines = [f"{count_verdicts(self.verdicts) or 'No sentences'}, from {pages} of {sites}."]
+        lines += [f"Left out: {format_count(self.dropped, 'sentence')}."] * bool(self.dropped)
         lines += [f"Questions without an answer: {self.open}."] * bool(self.open)
-        lines += [f"Sentences that oppose each other: {self.conflicts}."] * bool(self.conflicts)
+        lines += [f"Sentences that contradict each other: {self.conflicts}."] * bool(self.conflicts)
         return " ".join(lines)
 
 

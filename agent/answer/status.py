@@ -28,7 +28,7 @@ from agent.state import (
 
 UNPLANNED = "The plan of the model does not fit the question: the answer may not be one to it."
 #: Of an answer that was found by its words.
-PASSAGES = "No model read them: they are sentences with words of the question."
+PASSAGES = "No model has read them; they only share words with the question."
 MOST_NAMED = 5  # slots or pages in one sentence
 #: Outcomes of a try at a search provider after which nothing stands in for it: it answered, or it
 #: was never to be asked.
@@ -106,7 +106,7 @@ def _find_shortfalls(research: Research, findings: Mapping[str, Finding]) -> Ite
         yield f"Not answered: {list_names(unanswered)}"
     drafts = research.events_of(Answered)
     if research.answer and research.answer.claims and drafts and not drafts[-1].quotes:
-        yield "No sentence of the draft had a quote that was found: the answer quotes the sources."
+        yield "No quote of the draft was found on its page: the answer quotes the sources."
     reflections = research.reflections
     is_read = research.is_drafted_by_rules or not reflections or reflections[-1].answerable
     if claims and not is_read:
@@ -121,9 +121,9 @@ def _find_disputes(research: Research, findings: Mapping[str, Finding]) -> Itera
     if opposed:
         yield f"{DISAGREE} about: {list_names(opposed)}."
     elif report and report.conflicts:
-        yield f"{DISAGREE}: both sides are in the report, as Conflicting Information."
+        yield f"{DISAGREE}: see Conflicting Information in the report."
     if disputed := [slot_words(f.slot) for f in findings.values() if is_disputed(f)]:
-        yield f"{DISAGREE} about: {list_names(disputed)}. The value with more weight is given."
+        yield f"{DISAGREE} about: {list_names(disputed)}. The better supported value is shown."
 
 
 def is_of(finding: Finding, names: set[str]) -> bool:

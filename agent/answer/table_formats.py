@@ -126,7 +126,7 @@ def _show_cell(cell: Cell) -> doc.Parts:
 def _notes(table: TableAnswer) -> Iterator[str]:
     yield from table.warnings
     if table.left:
-        yield f"{table.left} rows are not researched yet: the same command goes on."
+        yield f"{table.left} rows are not researched yet: run the same command to continue."
 
 
 FORMATS: dict[str, Callable[[TableAnswer], str | bytes]] = {

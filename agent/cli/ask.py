@@ -24,7 +24,7 @@ ALL = "agent.cli.help_all"  # in the context: every option is shown
 EXAMPLES = """Examples:
   research-agent --offline "Who won the 2022 FIFA World Cup?"
   research-agent "Who founded LEGO?" --corpus ~/notes --out answer.html
-  research-agent "Tell me of LEGO" --slots founded,founders | jq .slots
+  research-agent "Tell me about LEGO" --slots founded,founders | jq .slots
 """
 EPILOG = f"\b\n{EXAMPLES}"
 LONG_EPILOG = f"""\b
@@ -83,13 +83,13 @@ def _complete_word(_: click.Context, __: click.Parameter, begun: str) -> list[st
 
 @shell.command(EPILOG, cls=AskCommand)
 @click.argument("words", metavar="[QUESTION]", nargs=-1, shell_complete=_complete_word)
-@click.option("--topic", help="The question; or give it as the argument, or - for stdin.")
+@click.option("--topic", help="The question, as the argument; - reads stdin.")
 @shell.options("strategy depth slots")
-@click.option("--slots-schema", metavar="FILE", help="JSON Schema, or its file: typed slots, data.")
+@click.option("--slots-schema", metavar="FILE", help="JSON Schema (or its file) for typed slots.")
 @shell.options("llm search mcp corpus offline")
 @click.option("--max-rounds", type=int, help="Rounds of slots and report, 1 to 10.  [default: 2]")
-@click.option("--max-steps", type=int, help="Decisions of loop, 1 to 20.  [default: 5]")
-@click.option("--max-words", type=int, help="Length of the answer.  [default: 80]")
+@click.option("--max-steps", type=int, help="Steps of loop, 1 to 20.  [default: 5]")
+@click.option("--max-words", type=int, help="Longest answer, in words.  [default: 80]")
 @shell.options("browser archive verify")
 @click.option(
     "--on-unsupported",
@@ -99,27 +99,27 @@ def _complete_word(_: click.Context, __: click.Parameter, begun: str) -> list[st
 @click.option(
     "--credibility",
     type=click.Choice(["host", "source-design"]),
-    help="By what report blocks pages: their host, or the first formula.  [default: host]",
+    help="How reports rate pages: by host or by formula.  [default: host]",
 )
 @shell.cap_options("the whole run")
 @click.option("--follow", metavar="RUN", help="Follow up on a run: what it read is used first.")
-@click.option("--for", "reader", metavar="TEXT", help="For whom to write: children, engineers ...")
-@click.option("--citations", "max_citations", type=int, help="Most citations per sentence.")
+@click.option("--for", "reader", metavar="TEXT", help="Who to write for: children, engineers ...")
+@click.option("--citations", "max_citations", type=int, help="Maximum citations per sentence.")
 @click.option(
     "--plan",
     is_flag=False,
     flag_value="",
     metavar="[FILE]",
-    help="Print the plan of a report and stop; with a plan's FILE, run that.",
+    help="Print a report's plan and stop; with FILE, run that plan.",
 )
 @shell.options("estimate resume retry-failed")
 @click.option("--replay", metavar="RUN", help="Repeat a run from its journal, offline.")
-@click.option("--since", type=click.DateTime(["%Y-%m-%d"]), help="Only pages from this day on.")
+@click.option("--since", type=click.DateTime(["%Y-%m-%d"]), help="Only pages from this date on.")
 @click.option(
-    "--allow-domain", callback=shell.split_commas, help="Only pages of these sites, with commas."
+    "--allow-domain", callback=shell.split_commas, help="Only these sites, comma-separated."
 )
 @click.option(
-    "--block-domain", callback=shell.split_commas, help="No pages of these sites, with commas."
+    "--block-domain", callback=shell.split_commas, help="Not these sites, comma-separated."
 )
 @shell.options("no-cache trust-env lang out verbose schema")
 @click.option(
@@ -129,7 +129,7 @@ def _complete_word(_: click.Context, __: click.Parameter, begun: str) -> list[st
     help="json, text, markdown, html ...  [default: text on a terminal]",
 )
 @click.option("--compact", is_flag=True, help="JSON on one line.")
-@click.option("--strict", is_flag=True, help="Exit 4 for partial, degraded, unsupported.")
+@click.option("--strict", is_flag=True, help="Exit 4 if partial, degraded or unsupported.")
 @click.option("--events", is_flag=True, help="Events as JSON lines on stderr.")
 @click.version_option(__version__, prog_name="research-agent")
 @click.option(
@@ -184,10 +184,10 @@ def research_question(options: dict[str, Any]) -> int:
         options = output.require_formats(options)
         with redirect_stdout(sys.stderr):  # libraries may print; standard output is the answer's
             run = _begin_run(topic, options)
-            with shell.interruptible("Stopping; once more to end at once.", run.stop):
+            with shell.interruptible("Stopping. Press Ctrl-C again to quit at once.", run.stop):
                 output.follow(run, options)
     except (click.Abort, KeyboardInterrupt):  # at a question, or while an index is built
-        stopped = Stopped("The run was stopped before it began.")
+        stopped = Stopped("The run was stopped before it started.")
         return output.print_failure(topic, stopped, options)
     except OutputFailed:
         raise  # there is nowhere to print an answer object
@@ -224,7 +224,7 @@ def _print_estimate(topic: str, options: dict[str, Any]) -> int:
 def _internal_error(error: Exception, verbose: bool) -> AgentError:
     if verbose:
         traceback.print_exception(error)
-    remedy = "This is a bug: please report it with what --verbose says."
+    remedy = "This is a bug: please report it with the output of --verbose."
     return AgentError(f"Internal error: {type(error).__name__}", remedy)
 
 

@@ -32,6 +32,8 @@ Examples:
 
 
 def _print_failure(error: AgentError) -> int:
+    if sys.stdout.isatty():
+        return shell.fail_in_lines(error) and 2
     shell.print_json({"ok": False, "error": {"message": error.message, "remedy": error.remedy}})
     return 2
 
@@ -39,7 +41,7 @@ def _print_failure(error: AgentError) -> int:
 @shell.command(EPILOG, _print_failure)
 @click.argument("answers", nargs=-1, type=shell.PATH, metavar="ANSWER.json|EXPORT.zip")
 @click.option("--journal", type=shell.PATH, help="The run's journal, if it moved.")
-@click.option("--fetch", is_flag=True, help="Read the live pages: which quotes have gone since?")
+@click.option("--fetch", is_flag=True, help="Read the live pages: which quotes are gone?")
 @click.option("--diff", is_flag=True, help="Compare two answers: audit --diff OLD.json NEW.json.")
 def command(answers: tuple[Path, ...], journal: Path | None, **options: Any) -> int:
     """Check an answer against the pages that its journal holds; JSON on standard output.
@@ -54,7 +56,7 @@ def command(answers: tuple[Path, ...], journal: Path | None, **options: Any) -> 
     from agent.run.changes import compare_answers
 
     if len(answers) != (2 if options["diff"] else 1):
-        fault = "One answer is audited, two are compared."
+        fault = "Give one answer to audit, or two to compare with --diff."
         raise UsageError(fault, "See research-agent audit --help.")
     try:
         if options["diff"]:
@@ -73,12 +75,14 @@ def command(answers: tuple[Path, ...], journal: Path | None, **options: Any) -> 
 
 def _describe(report: Json) -> str:
     """The result in a sentence; a line for each failure, and each quote that is gone."""
+    from agent.answer.messages import format_count
     from agent.state.sanitizing import sanitize_for_display
 
-    checked = ", ".join(f"{count} {what}" for what, count in report["checked"].items() if count)
+    counts = report["checked"].items()
+    checked = ", ".join(format_count(n, what.removesuffix("s")) for what, n in counts if n)
     lines = [f"Everything holds: {checked or 'nothing was cited'}."]
     if failures := report["failures"]:
-        lines = [f"{len(failures)} of these do not hold ({checked}):"]
+        lines = [f"{len(failures)} of these cannot be confirmed ({checked}):"]
         lines += [f"  {failure['where']}: {failure['what']}" for failure in failures]
     rows = report.get("live", [])
     lines += [f"  {row['now']}: {row['url']}" for row in rows if row["now"] != "there"]
@@ -108,7 +112,7 @@ def _check_live_pages(report: Json, file: Path) -> list[Json]:
     if not report["ok"]:
         return []
     if "topic" not in _read_answer(file):
-        raise UsageError("Live pages are read for answers alone.", "Check the report again.")
+        raise UsageError("--fetch works for answers only.", "Check the report again.")
     answer = Answer.model_validate(upgrade_answer(_read_answer(file)))
     settings = load_settings()
     reader = open_page_reader(settings)

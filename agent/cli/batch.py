@@ -23,10 +23,10 @@ if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is 
 
 EPILOG = """\b
 TOPICS: .jsonl of {"id", "topic"}, .csv or .tsv with a column topic (and id),
-or a topic a line; without an id, the number of the line. FILE, or standard
-output, gets a line for each topic as it ends: the answer object, and the id.
-With FILE the same command goes on after any end: what has a line is not done
-again, what is half done goes on from its journal. Remove FILE to begin anew.
+or one topic per line; the default id is the line number. FILE, or standard
+output, gets a line for each topic as it ends: the answer object with the id.
+With FILE, the same command continues after any end: topics with a line are
+skipped, half-done ones continue. Remove FILE to start over.
 
 \b
 Examples:
@@ -36,11 +36,10 @@ Examples:
   jq -r '[.id, .status, .answer] | @tsv' answers.jsonl
 
 \b
-The first Ctrl-C leaves what is under way half done, for the same command to
-go on with. Where a key is refused or credit is used up, nothing more is
-begun: mend it, and give the same command. Exit status: 0 all topics are
-answered; 1 some failed, or were left because of that or of a cap of the
-batch, or it could not run; 2 wrong usage; 130 interrupted.
+Ctrl-C stops; the same command continues. If a key is refused or credit runs
+out, nothing more is started: fix it and run the same command. Exit status: 0
+all topics are answered; 1 some failed or were left, or it could not run;
+2 wrong usage; 130 interrupted.
 """
 
 
@@ -49,7 +48,7 @@ batch, or it could not run; 2 wrong usage; 130 interrupted.
 @click.option("--out", metavar="FILE", help="Write the answers here.  [default: stdout]")
 @shell.batch_options("batch", "topic")
 @click.option("--retry-failed", is_flag=True, help="Ask again what failed.")
-@click.option("--in-order", is_flag=True, help="At the end, put FILE into the order of TOPICS.")
+@click.option("--in-order", is_flag=True, help="At the end, sort FILE in the order of TOPICS.")
 @shell.options("strategy depth slots llm search mcp corpus offline no-cache trust-env lang")
 def command(**options: Any) -> int:
     """Research the topics of a file: a line of JSON for each, progress on stderr.
@@ -57,13 +56,13 @@ def command(**options: Any) -> int:
     With --out standard output has a summary as one JSON object.
     """
     if options["in_order"] and not options["out"]:
-        raise UsageError("--in-order puts a file into order.", "Add --out FILE.")
+        raise UsageError("--in-order sorts a file.", "Add --out FILE.")
     try:
         with redirect_stdout(sys.stderr):  # libraries may print; standard output is the summary's
             summary = _run(options)
     except KeyboardInterrupt:  # while the index of a corpus is built
-        remedy = "The same command goes on."
-        raise Stopped("The batch was stopped before it began.", remedy) from None
+        remedy = "Run the same command to continue."
+        raise Stopped("The batch was stopped before it started.", remedy) from None
     if options["out"]:
         shell.print_json(summary.model_dump(mode="json"))
     return _exit_status(summary)
@@ -90,7 +89,7 @@ def _run(options: dict[str, Any]) -> BatchSummary:
             if printer:
                 printer.print_new()
 
-        with shell.interruptible("\nStopping; the same command goes on.", batch.stop):
+        with shell.interruptible("\nStopping. Run the same command to continue.", batch.stop):
             summary = batch.run(show)
             show(batch.progress(), is_last=True)
             if options["in_order"] and not summary.left:

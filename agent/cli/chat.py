@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 ENDS = ("exit", "quit")
 EPILOG = """\b
 While it runs:
-  :new      the next question follows none
+  :new      start a new topic
   :sources  the quotes of the last answer, with their links
-  exit      ends, as do quit and Ctrl-D; Ctrl-C stops an answer, not the chat
+  exit      end, as do quit and Ctrl-D; Ctrl-C stops an answer, not the chat
 
 \b
 Examples:
   research-agent chat
-  research-agent chat --follow monday      # ask on about a run that was
+  research-agent chat --follow monday      # follow up on an earlier run
   printf 'Who won the 2022 FIFA World Cup?\\nand who scored?\\n' |
     research-agent chat --offline --json | jq -r .answer
 
 \b
-Each answer is a run with a journal of its own. Exit status: 0; 1 it could
-not run, or lines were read and a question ended in an error; 2 wrong usage.
+Each answer is a run with its own journal. Exit status: 0; 1 could not run,
+or a question from a pipe ended in an error; 2 wrong usage.
 """
 
 

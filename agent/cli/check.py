@@ -32,7 +32,7 @@ Examples:
 Exit status: 0 all that could be judged holds; 1 a claim has a verdict of
 --fail-on; 2 wrong usage, or no report; 3 no claim could be judged; 4 could
 not run; 130 interrupted. With --fail-on contradicted,unsupported,unreadable
-0 also says that every source was read that a claim needs.
+0 also means that every needed source was read.
 """
 
 
@@ -49,14 +49,14 @@ def _refuse(error: AgentError) -> int:
     "search_uncited",
     is_flag=True,
     default=None,
-    help="Search for evidence where a sentence cites nothing.",
+    help="Search for evidence for sentences without a source.",
 )
 @click.option(
     "--fail-on",
     callback=shell.split_commas,
     default=FAIL_ON,
     show_default=True,
-    help="Verdicts that end with status 1; empty: none.",
+    help="Verdicts that cause exit status 1; empty for none.",
 )
 @shell.options("llm corpus offline browser archive verify")
 @shell.cap_options("the whole check")
@@ -97,11 +97,11 @@ def command(**options: Any) -> int:
         with redirect_stdout(sys.stderr):  # libraries may print; standard output is the result's
             # on a thread, so that Ctrl-C ends the wait whatever the thread does
             run = spawn(lambda: begin_check(settings, request)).result()
-            with shell.interruptible("Stopping; once more to end at once.", run.stop):
+            with shell.interruptible("Stopping. Press Ctrl-C again to quit at once.", run.stop):
                 _follow(run, verbose=options["verbose"])
             result = _build_result(run)
     except KeyboardInterrupt:
-        return _print_failure(Stopped("The check was stopped before it began."), options)
+        return _print_failure(Stopped("The check was stopped before it started."), options)
     except OutputFailed:
         raise
     except AgentError as error:
@@ -115,7 +115,7 @@ def _check_options(options: dict[str, Any]) -> None:
 
     if unknown := [name for name in options["fail_on"] if name not in VERDICTS]:
         raise UsageError(
-            f"--fail-on: {unknown[0]!r} is no verdict.", f"Use some of: {', '.join(VERDICTS)}."
+            f"--fail-on: {unknown[0]!r} is not a verdict.", f"Use some of: {', '.join(VERDICTS)}."
         )
     if options["report"] is None and not (options["resume"] or options["replay"]):
         raise UsageError("No report was given.", "Name its file, or - for standard input.")

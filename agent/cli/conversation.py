@@ -20,8 +20,8 @@ from agent.run.progress import with_progress_line
 from agent.settings import load_options
 from agent.state.sanitizing import sanitize_for_display
 
-HELP = ":new begins anew, :sources shows the quotes of the last answer, exit ends."
-STOPPING = "Stopping with the best answer so far; once more to cancel it."
+HELP = ":new starts a new topic, :sources shows the last answer's quotes, exit ends."
+STOPPING = "Stopping with the best answer so far. Press Ctrl-C again to cancel."
 
 
 class Conversation:

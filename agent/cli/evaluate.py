@@ -26,15 +26,15 @@ Examples:
   research-agent evaluate set.jsonl --results kept.jsonl --concurrency 8
 
 \b
-Exit status: 0 it was evaluated; 1 it could not be, or a cap was reached;
-2 wrong usage; 130 interrupted (go on with --results FILE).
+Exit status: 0 done; 1 could not run, or a cap was reached;
+2 wrong usage; 130 interrupted (continue with --results FILE).
 """
 
 
 @shell.command(EPILOG, shell.fail_as_json)
 @click.argument("questions", type=shell.PATH, metavar="SET")
-@click.option("--predictions", type=shell.PATH, help="Write [{prompt, answer}].")
-@click.option("--results", type=shell.PATH, help="A file of answers to keep, or to go on with.")
+@click.option("--predictions", type=shell.PATH, help="Write [{prompt, answer}] to this file.")
+@click.option("--results", type=shell.PATH, help="Keep the answers in this file, or continue it.")
 @click.option("--limit", type=click.IntRange(1), help="Use only the first N questions.")
 @shell.batch_options("evaluation", "question")
 @shell.options("strategy depth llm search corpus offline no-cache trust-env lang")
@@ -48,7 +48,7 @@ def command(**options: Any) -> int:
         with redirect_stdout(sys.stderr):  # libraries may print; standard output is the figures'
             figures, stopped = _evaluate(options)
     except KeyboardInterrupt:  # while the index of a corpus is built
-        raise Stopped("The evaluation was stopped.", "Go on with --results FILE.") from None
+        raise Stopped("The evaluation was stopped.", "Continue with --results FILE.") from None
     shell.print_json(figures)
     if stopped == "interrupted":
         return shell.INTERRUPTED
@@ -104,7 +104,7 @@ def _answer_questions(
     with closing(OutputFile(results)) as output:
         retry, concurrency = RunRequest(retry_failed=True), options["concurrency"]
         batch = Batch(topics, output, engine, retry, caps, concurrency=concurrency)
-        with shell.interruptible("\nStopping; go on with --results.", batch.stop):
+        with shell.interruptible("\nStopping. Continue with --results.", batch.stop):
             summary = batch.run(reporter.show)
         reporter.show(batch.progress(), is_last=True)
         answered = [topic.id for topic in topics if str(topic.id) in output.index]

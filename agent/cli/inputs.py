@@ -95,19 +95,19 @@ def _find_idle_options(
     """Options that have no effect with these settings, and why."""
     strategy = "" if options["resume"] else settings.strategy  # a resumed run has its own
     if options["replay"]:
-        yield _NOT_REPLAYED, "the run is repeated as its journal has it"
+        yield _NOT_REPLAYED, "a replay repeats the run as recorded"
     if settings.offline or (settings.corpus and "corpus" not in settings.search):
         yield ("since", "allow_domain", "block_domain", "mcp"), "only a corpus is searched"
     if settings.offline:
         yield ("llm",), "with --offline no model is asked"
     if not options["resume"]:
-        yield ("retry_failed",), "it goes with --resume"
+        yield ("retry_failed",), "it needs --resume"
     if strategy in ("slots", "report"):
-        yield ("max_steps",), f"the strategy {strategy} has no steps, but --max-rounds"
+        yield ("max_steps",), f"the strategy {strategy} has rounds, not steps: use --max-rounds"
     if strategy == "loop":
-        yield ("max_rounds",), "the strategy loop has no rounds, but --max-steps"
+        yield ("max_rounds",), "the strategy loop has steps, not rounds: use --max-steps"
     if strategy in ("slots", "loop") and not settings.plan:
-        yield ("credibility",), "it is of reports"
+        yield ("credibility",), "it is for reports only"
 
 
 def _read_slots_schema(text_or_file: str | None) -> Any:

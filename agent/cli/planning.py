@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is 
     from agent.settings import Settings
     from agent.state import RunRequest
 
-RUN_IT = "Edit what you like, then run it: research-agent --plan FILE"
+RUN_IT = "Edit it as you like, then run it: research-agent --plan FILE"
 
 
 def print_plan(topic: str, options: dict[str, Any]) -> int:

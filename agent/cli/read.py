@@ -30,10 +30,10 @@ Examples:
 
 @shell.command(EPILOG)
 @click.argument("source", metavar="FILE|URL")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), help="[default: by stdout]")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), help="Default: by stdout.")
 @shell.options("browser mcp trust-env")
 def command(source: str, form: str | None, **options: Any) -> int:
-    """Print what is read of a file or a web page: JSON in a pipe, text on a terminal.
+    """Print what the program reads of a file or a web page: JSON in a pipe, text on a terminal.
 
     An address that begins with mcp: is read at the MCP server that it names.
 
@@ -65,10 +65,10 @@ def _read_file(file: Path) -> Json:
 
     suffix = file.suffix.lower()
     if not file.is_file():
-        raise UsageError(f"{file} is no file.", "Name a file, or an address that begins with http.")
+        raise UsageError(f"{file} is not a file.", "Name a file, or an http(s) address.")
     if suffix not in SUFFIXES:
-        known = "See research-agent doctor for the types that are read."
-        raise UsageError(f"{file} is of no type that is read.", known)
+        known = "research-agent doctor -v lists the supported types."
+        raise UsageError(f"{file} is not a supported type.", known)
     if file.stat().st_size > MAX_BYTES:
         raise ReadFailed(f"{file} is larger than {MAX_BYTES // 1_000_000} MB.", outcome="rejected")
     reader = BodyReader()

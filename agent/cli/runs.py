@@ -64,12 +64,12 @@ def list_runs(words: tuple[str, ...], limit: int) -> int:
 def show(run: str, form: str | None) -> int:
     """The answer of a run, from its journal: no key, no network."""
     from agent.answer import to_json
-    from agent.answer.formats import to_markdown, to_text
+    from agent.answer.formats import to_markdown, to_terminal, to_text
     from agent.run.stored import read_answer
 
     answer = read_answer(_open().require(run))
     writers: dict[str, Callable[[Answer], str]] = {"json": to_json, "markdown": to_markdown}
-    writers["text"] = to_text
+    writers["text"] = to_terminal if sys.stdout.isatty() else to_text
     shell.print_text(writers[form or ("text" if sys.stdout.isatty() else "json")](answer))
     return 1 if answer.error else 0
 
@@ -86,8 +86,8 @@ def trace(run: str) -> int:
 
 @command.command()
 @click.argument("query")
-@click.option("--since", type=click.DateTime(["%Y-%m-%d"]), help="Read on this day or later.")
-@click.option("--documents", is_flag=True, help="Find documents of a corpus too.")
+@click.option("--since", type=click.DateTime(["%Y-%m-%d"]), help="Read on this date or later.")
+@click.option("--documents", is_flag=True, help="Also find documents of a corpus.")
 def search(query: str, since: Any, documents: bool) -> int:
     """The pages that earlier runs read which fit a query, with the day of reading."""
     from agent.run.sources import open_run_pages
@@ -138,7 +138,7 @@ def export(run: str, out: Path | None) -> int:
 
     shell.require_writable(out)
     if out is None and sys.stdout.isatty():
-        raise UsageError("An export is no text for a terminal.", f"Add --out {run}.zip")
+        raise UsageError("An export is a ZIP file: no terminal shows it.", f"Add --out {run}.zip")
     data = write_export(_open().require(run))
     if out:
         shell.write_file(out, data)
@@ -191,6 +191,6 @@ def _show(rows: list[dict[str, Any]], cells: Any) -> int:
     if not sys.stdout.isatty():
         shell.print_text(json.dumps(rows, indent=2) + "\n")
         return 0
-    for row in rows:
-        shell.print_text("  ".join(map(sanitize_for_display, cells(row))) + "\n")
+    lines = ["  ".join(map(sanitize_for_display, cells(row))) for row in rows]
+    shell.print_text("\n".join([*lines, ""]) if lines else "Nothing was found.\n")
     return 0

@@ -24,7 +24,7 @@ Examples:
 @click.option("--max-runs", "api_max_runs", type=int, help="Runs at once.  [default: 8]")
 @click.option("--max-queue", "api_max_queue", type=int, help="Runs that wait.  [default: 64]")
 @click.option("--documents", "api_documents", is_flag=True, default=None, help="Take files.")
-@click.option("--make-token", is_flag=True, help="Make an access token if none is set; print it.")
+@click.option("--make-token", is_flag=True, help="Create and print an access token if none is set.")
 def command(host: str, port: int, make_token: bool, **options: Any) -> int:
     """Serve the page and the API. Ends with SIGTERM or Ctrl-C; runs then end with what they have.
 
@@ -44,7 +44,7 @@ def command(host: str, port: int, make_token: bool, **options: Any) -> int:
     if make_token and not settings.api_token.get_secret_value():
         options["api_token"] = secrets.token_urlsafe(24)
         configure = make_configure(load_settings, options)
-        click.echo(f"Access token, for this start: {options['api_token']}", err=True)
+        click.echo(f"Access token for this session: {options['api_token']}", err=True)
     # raises what cannot be searched, and indexes a corpus; on a thread, so that Ctrl-C ends it
     sources = spawn(lambda: open_sources(settings)).result()
     with closing(sources):  # a corpus is read on while no run searches it

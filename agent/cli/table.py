@@ -22,14 +22,13 @@ if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is 
     from agent.settings import Settings
 
 EPILOG = """\b
-NAMES: a list, "LEGO, NVIDIA"; or what the rows are, such as "EU countries":
-a first run finds them; or a file of names: .csv or .tsv with a column `name`
-(else the first one, whose heading says what the names are of), or a name a
-line.
---columns: with commas, name or name:type; types are string, integer, number,
-boolean and date. FILE ends in .json, .csv, .xlsx or .html; FILE.rows.jsonl
-beside it has the run of each row. The same command goes on after any end;
-remove FILE.rows.jsonl to begin anew. Without --out the table is printed.
+NAMES: a list, "LEGO, NVIDIA"; or what the rows are, such as "EU countries",
+which a first run finds; or a file: .csv or .tsv with a column `name` (else
+the first, whose heading says what the names are), or one name per line.
+--columns: comma-separated, name or name:type; types are string, integer,
+number, boolean and date. FILE ends in .json, .csv, .xlsx or .html; beside it
+FILE.rows.jsonl has the run of each row. The same command continues after any
+end; remove FILE.rows.jsonl to start over. Without --out the table is printed.
 
 \b
 Examples:
@@ -45,17 +44,17 @@ is empty; 130 interrupted.
 """
 NO_ROWS = 3  # exit status
 EMPTY_CELL = 4
-STOPPING = "\nStopping; the same command goes on."
+STOPPING = "\nStopping. Run the same command to continue."
 
 
 @shell.command(EPILOG, shell.fail_as_json)
 @click.argument("names")
-@click.option("--columns", required=True, callback=shell.split_commas, help="What to find of each.")
-@click.option("--rows", type=click.IntRange(1, 1000), help="How many rows there are.")
+@click.option("--columns", required=True, callback=shell.split_commas, help="Facts to find.")
+@click.option("--rows", type=click.IntRange(1, 1000), help="How many rows to find.")
 @click.option("--out", type=shell.PATH, metavar="FILE", help="Write the table to this file.")
 @shell.batch_options("table", "row")
 @click.option("--retry-failed", is_flag=True, help="Ask again what failed.")
-@click.option("--strict", is_flag=True, help="Exit status 4 where a cell is empty.")
+@click.option("--strict", is_flag=True, help="Exit with 4 if a cell is empty.")
 @shell.options("depth llm search corpus offline no-cache trust-env lang")
 def command(names: str, columns: tuple[str, ...], **options: Any) -> int:
     """Find the same facts of many things; JSON on stdout, progress on stderr."""
@@ -63,12 +62,12 @@ def command(names: str, columns: tuple[str, ...], **options: Any) -> int:
 
     out: Path | None = options["out"]
     if out and out.suffix.lower() not in FORMATS:
-        raise UsageError(f"{out} is of no known format.", f"End its name in {', '.join(FORMATS)}.")
+        raise UsageError(f"{out}: unknown format.", f"End its name in {', '.join(FORMATS)}.")
     shell.require_writable(out)
     try:
         return _run(names, columns, options)
     except KeyboardInterrupt:  # while the rows are looked for, or the index of a corpus is built
-        remedy = "The same command goes on."
+        remedy = "Run the same command to continue."
         raise Stopped("The table was stopped before its rows.", remedy) from None
 
 

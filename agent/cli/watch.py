@@ -19,11 +19,11 @@ if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is 
     from agent.run.watch.watch import Watch
 
 EPILOG = """\b
-QUESTION may be a file of many, as of a batch. The first run tells the state,
-each later one only values that have changed: what, since when, with the old
-quote and the new and their pages; JSON, an object a line, or text on a
-terminal. Nothing is told where nothing changed. A run that failed, is
-degraded, or could not read a page of the old value does not count.
+QUESTION may be a file of questions, as for batch. The first run reports the
+state, each later one only values that changed: what, since when, with the old
+and the new quote and their pages; JSON lines, or text on a terminal. A run
+that failed, is degraded, or could not read a page of the old value does not
+count.
 
 \b
 Examples:
@@ -34,7 +34,7 @@ Examples:
 \b
 A webhook is signed with RESEARCH_AGENT_WEBHOOK_SECRET. --notify takes an
 address of Apprise: mail, chats and others (pip install
-'llm-research-agent[notify]'). Exit status: 0, also where nothing changed and
+'llm-research-agent[notify]'). Exit status: 0, also if nothing changed and
 after Ctrl-C; 1 could not run, or could not tell; 2 wrong usage.
 """
 UNITS = {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}
@@ -56,7 +56,7 @@ def _read_interval(_: click.Context, __: click.Parameter, value: str | None) -> 
 @shell.command(EPILOG)
 @click.argument("question", metavar="QUESTION|FILE")
 @click.option("--every", callback=_read_interval, metavar="TIME", help="30m, 12h, 1d, 1w.")
-@click.option("--once", is_flag=True, help="Ask once and end: for cron.")
+@click.option("--once", is_flag=True, help="Ask once and exit, for cron.")
 @click.option("--webhook", metavar="URL", help="Post each change to this address, signed.")
 @click.option("--notify", metavar="URL", help="Send each change to this Apprise address.")
 @click.option("--out", type=shell.PATH, help="Append each change to this file, as JSON lines.")

@@ -142,7 +142,7 @@ def _find_misnamed(source: Body, named: Format) -> Format:
     if not source.data.strip():
         raise UnreadablePage("it is empty", "empty")
     if source.data.startswith(_ZIP[:2]) or sniff.detect_kind(source.data) == "binary":
-        raise UnreadablePage(f"it is damaged: it is no {named.name}", "invalid")
+        raise UnreadablePage(f"it is damaged: it is not {named.name}", "invalid")
     return _find_on_web(source)
 
 
@@ -179,7 +179,7 @@ def _find_in_archive(source: Body) -> Format | None:
         return _BY_SUFFIX[suffix] if suffix else None
     if source.suffix == ".zip":
         return _BY_SUFFIX[".zip"]
-    raise UnreadablePage("it is a ZIP archive, and no document that is known", "unsupported")
+    raise UnreadablePage("it is a ZIP archive, and not a known kind of document", "unsupported")
 
 
 def _find_on_web(source: Body) -> Format:

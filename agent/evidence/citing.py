@@ -94,9 +94,9 @@ def _cut_claims(claims: Sequence[Claim], max_words: int | None) -> tuple[list[Cl
 
 def _explain_omitted(over: Sequence[Claim]) -> Iterator[str]:
     for claim in over[:MOST_EXPLAINED]:
-        yield f"Left out of the answer, which is long enough: {claim.text}"
+        yield f"Left out to keep the answer short: {claim.text}"
     if (rest := len(over) - MOST_EXPLAINED) > 0:
-        yield f"{rest} more sentences were left out like that."
+        yield f"{rest} more sentences were left out for the same reason."
 
 
 def make_answered(claims: Sequence[Claim], quotes: Iterable[Quote]) -> Answered:
@@ -161,7 +161,7 @@ def explain_lost_citations(citations: Sequence[Cited], sources: Sequence[Source]
         there = f' Nearest on it: "{_shorten(near)}"' if near else ""
         yield f'A citation was dropped: [{source.n}] does not say "{_shorten(cited.quote)}".{there}'
     if (rest := len(citations) - MOST_EXPLAINED) > 0:
-        yield f"{rest} more citations were dropped like that."
+        yield f"{rest} more citations were dropped for the same reason."
 
 
 def _shorten(text: str) -> str:

@@ -56,7 +56,7 @@ class Kind(NamedTuple):
 Scored = Sequence[tuple[T, Credibility]]
 OWN = Kind(0.4, "a document of your own")
 GENERAL = Kind(0.4, "a general site")
-RETRACTED = Kind(0.0, "a work that was retracted")
+RETRACTED = Kind(0.0, "a retracted work")
 
 
 def rate_credibility(query: str, hit: Hit, year: int) -> Credibility:
@@ -100,7 +100,7 @@ def find_blocked(scored: Scored[T], blocking: Blocking) -> tuple[dict[T, float],
         return low, ""
     best = sorted(low, key=low.__getitem__, reverse=True)[:SPARED]
     rest = f"the best {len(best)} of {len(low)} were" if len(low) > 1 else "it was"
-    note = f"No source scored above {most:g} for credibility; {rest} used all the same."
+    note = f"No source scored above {most:g} for credibility; {rest} used anyway."
     return {one: score for one, score in low.items() if one not in best}, note
 
 

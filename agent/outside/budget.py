@@ -178,7 +178,7 @@ class Budget:
         if cap is None or amount <= cap:
             return
         has_begun = self._reserved_count or self._recalled_count() or name == "seconds"
-        fault = "used up" if has_begun else f"too small to begin: {amount:g} may be needed"
+        fault = "used up" if has_begun else f"too small to start: {amount:g} may be needed"
         raise Exhausted(
             f"The budget is {fault} (--max-{name} {cap:g}); "
             "the answer comes from what had been read.",

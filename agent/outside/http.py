@@ -192,7 +192,7 @@ class Endpoint:
     def describe_failure(self, error: Exception) -> OutsideError:
         """A failed request, by exception types alone: texts may hold the key."""
         if type(error).__name__ in ("InvalidHeader", "UnicodeEncodeError"):
-            return self.build_error("bad_key", "the key holds characters that no key has")
+            return self.build_error("bad_key", "the key contains characters that no key has")
         if isinstance(error, ValueError):
             fault = f"the address cannot be used ({type(error).__name__})"
             return self.build_error("rejected", fault)
@@ -230,7 +230,7 @@ class Endpoint:
             return value
         if value is not None:
             raise self.build_error("invalid", f"a JSON {type(value).__name__} instead of an object")
-        kind = "HTML" if data.lstrip()[:1] == b"<" else "broken or no JSON"
+        kind = "HTML" if data.lstrip()[:1] == b"<" else "broken JSON or none"
         raise self.build_error("invalid", f"{kind} instead of a JSON object")
 
     def _redact(self, text: str) -> str:

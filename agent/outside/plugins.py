@@ -35,7 +35,7 @@ def load_plugin(group: Group, name: str) -> Any | None:
         fault = (
             f"{name} of the package {package} cannot be loaded ({type(error).__name__}: {error})."
         )
-        raise UsageError(fault, f"Mend or remove {package}, or leave {name} out.") from error
+        raise UsageError(fault, f"Fix or remove {package}, or leave {name} out.") from error
 
 
 def load_plugins(group: Group) -> Iterator[Any]:

@@ -125,7 +125,7 @@ class RecordedCall(ABC, Generic[Req, Res]):
         return JournalError(
             "The run was cut off, is still under way, or is of another version; "
             f"its journal does not hold: {self._describe(flight)}",
-            "Wait for its end, or go on with it: --resume and its name.",
+            "Wait for it to end, or continue it: --resume and its name.",
         )
 
     def result_if_done(self, request: Req) -> Res | None:
@@ -258,7 +258,7 @@ class RecordedCall(ABC, Generic[Req, Res]):
             if not self._journal.is_replay:
                 return False
             message = f"The journal's line of this call cannot be used: {self._describe(flight)}"
-            damage = JournalDamaged(message, "Go on with the run: --resume asks it again.")
+            damage = JournalDamaged(message, "Continue the run: --resume makes the call again.")
             flight.future.set_exception(damage)
         else:
             self._slowest_recalled = max(self._slowest_recalled, recorded.seconds)

@@ -155,7 +155,7 @@ def translate_damage(path: Path) -> Iterator[None]:
     try:
         yield
     except DAMAGE as error:
-        fault = f"{path} holds what this program does not write ({type(error).__name__})."
+        fault = f"{path} contains entries of unknown origin ({type(error).__name__})."
         raise JournalDamaged(fault, "Name another file.") from None
 
 

@@ -223,16 +223,16 @@ class Downloader:
         )
 
 
-COPY = "Perhaps there is an archived copy: --archive reads that."
+COPY = "There may be an archived copy: --archive reads it."
 COPIED: frozenset[Outcome] = frozenset({"not_found", "blocked", "unavailable"})
 _EXPLANATIONS: dict[Outcome, str] = {
     "blocked": "it does not let programs read this page",
     "not_found": "there is no such page",
-    "rate_limited": "it was asked too often",
+    "rate_limited": "it had too many requests",
     "timeout": "it did not answer in time",
-    "unavailable": "the server has a fault",
+    "unavailable": "the server failed",
     "empty": "the page is empty",
-    "invalid": "it answered with something that is no page",
+    "invalid": "its reply is not a page",
 }
 
 
@@ -319,7 +319,7 @@ def _translate_errors(host: str) -> Iterator[None]:
     try:
         yield
     except (httpx2.TimeoutException, httpcore2.TimeoutException):
-        raise ReadFailed(f"{host}: no full answer in time.", outcome="timeout") from None
+        raise ReadFailed(f"{host}: no complete reply in time.", outcome="timeout") from None
     except httpx2.InvalidURL:
         raise ReadFailed(f"{host}: refused, not a valid address.", outcome="forbidden") from None
     except httpx2.DecodingError:
@@ -331,7 +331,7 @@ def _translate_errors(host: str) -> Iterator[None]:
         raise ReadFailed(f"{fault}.", remedy, outcome="unavailable") from None
     except httpx2.TransportError as error:
         if "closed" in str(error) or "disconnected" in str(error):
-            message = f"{host}: it cut the connection."
+            message = f"{host}: it closed the connection."
             raise ReadFailed(message, outcome="unavailable") from None
-        message = f"{host}: no valid HTTP: {str(error)[:100]}."
+        message = f"{host}: invalid HTTP: {str(error)[:100]}."
         raise ReadFailed(message, outcome="invalid") from None

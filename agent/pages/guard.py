@@ -163,7 +163,7 @@ class AddressGuard:
             strict.resolve_and_check(host, parts.port or DEFAULT_PORTS[parts.scheme])
         except (OSError, UnicodeError):
             if self._allow_private or not may_be_public(host):
-                raise _build_refusal(host, "others are told of public addresses only") from None
+                raise _build_refusal(host, "only public addresses are given to others") from None
 
     def resolve_and_check(self, host: str, port: int) -> list[str]:
         """The IP addresses of a host name, all of which may be connected to.

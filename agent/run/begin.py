@@ -100,7 +100,7 @@ def _require_same_parent(settings: Settings, request: RunRequest, header: Json) 
     """Raises UsageError where a run that goes on is to follow another than before."""
     named = journal_path(settings, request.follow) if request.follow else None
     if named and has_header(named) and get_path(header, "parent", "run") != read_header(named).run:
-        fault = f"The run that goes on does not follow {request.follow}."
+        fault = f"The run to resume does not follow {request.follow}."
         raise UsageError(fault, "Leave out --follow, or give this run another name.")
 
 

@@ -35,7 +35,7 @@ def _describe_parent(journal: Path) -> ParentRun:
     Raises UsageError where there is no journal, JournalError for one that is not of a run.
     """
     if not has_header(journal):
-        remedy = "Name a run that was, or the path of its journal."
+        remedy = "Name an earlier run, or the path of its journal."
         raise UsageError(f"There is no run to follow at {journal}.", remedy)
     header = read_header(journal)
     if not (header.run and header.topic):

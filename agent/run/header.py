@@ -114,7 +114,7 @@ def restore_shape(
         slots = requested_slots(original)
     except (ValueError, TypeError, UsageError):
         fault = "The journal's first line is not that of a run: its settings cannot be used."
-        raise JournalError(fault, "Name another file, or begin anew.") from None
+        raise JournalError(fault, "Name another file, or start a new run.") from None
     is_of_run = recorded.run and recorded.strategy and recorded.at
     if not is_of_run or sum(len(slot.name) for slot in slots) > MAX_SLOT_CHARS:
         raise JournalError("The journal's first line is not that of a run.", "Name another file.")

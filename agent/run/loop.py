@@ -145,8 +145,8 @@ class Run:
         """
         if not self._journal.recalled_count:
             raise error
-        fault = f"The journal holds what this program does not write ({type(error).__name__})."
-        remedy = "Begin anew. If this program wrote the journal, it is a bug: please report it."
+        fault = f"The journal contains entries of unknown origin ({type(error).__name__})."
+        remedy = "Start a new run. If this program wrote the journal, please report the bug."
         return JournalDamaged(fault, remedy)
 
     def answer(self) -> Answer:

@@ -22,7 +22,7 @@ from agent.state.json_data import InvalidJson, Json, parse_json
 from agent.state.sanitizing import sanitize_line
 
 MAX_BYTES = 200_000
-REMEDY = "Correct that line, or print a plan anew with --plan and edit it."
+REMEDY = "Correct that line, or print a new plan with --plan and edit it."
 #: What a line of an outline is, by its label: of the plan, and of a section; `-` is an item.
 PLAN_LINES = {"Kind": "question_type", "Depth": "depth", "Strategy": "search_strategy"}
 PLAN_LINES |= {"Scholarly": "is_research"}  # yes or no

@@ -367,7 +367,7 @@ def _refuse_older(read: Read, since: date | None) -> Read:
     def read_recent(url: str) -> Page:
         page = read(url)
         if page.date and page.date < since.isoformat():
-            fault = f"{host_of(page.url)}: it is of {page.date} by its own date, before {since}."
+            fault = f"{host_of(page.url)}: it is dated {page.date}, before {since}."
             raise ReadFailed(fault, "Name an earlier day with --since.", outcome="skipped")
         return page
 

@@ -41,7 +41,7 @@ def read_answer(journal: Path) -> Answer:
         return parse_answer(stored, journal)
     recording = read_journal(journal)
     if recording.header["journal"] > 1:
-        raise JournalError(NOT_ENDED, f"Wait for its end, or go on: --resume {journal.stem}")
+        raise JournalError(NOT_ENDED, f"Let it end, or continue it: --resume {journal.stem}")
     with translate_damage(journal):
         return _replay_answer(journal) or _salvage(recording, journal)
 

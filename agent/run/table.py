@@ -105,7 +105,7 @@ def _clean_names(texts: Iterable[str], what: str, kind: str = "") -> list[RowNam
     names = distinct_rows(RowName(" ".join(text.split()), kind=kind) for text in texts)
     if len(names) > MAX_ROWS or any(len(row.name) > MAX_NAME for row in names):
         limits = f"at most {MAX_ROWS} rows, each of at most {MAX_NAME} characters"
-        raise UsageError(f"{what} is too large: {limits}.", "Divide it.")
+        raise UsageError(f"{what} is too large: {limits}.", "Split it.")
     return names
 
 
@@ -235,6 +235,6 @@ class TableRun:
         try:
             answer = Answer.model_validate(upgrade_answer(held))
         except ValidationError:
-            fault = f"{self._output.path} holds other things than rows ({row.name})."
-            raise UsageError(fault, "Remove it to begin anew.") from None
+            fault = f"{self._output.path} contains something other than rows ({row.name})."
+            raise UsageError(fault, "Remove it to start over.") from None
         return build_row(row.name, row.also, self._columns, answer)

@@ -211,7 +211,7 @@ def find_workloads(
         return _check_workloads(settings, request.report, search_uncited=request.search_uncited)
     if strategy not in WORKLOADS:
         remedy = "Leave --estimate out, or name another --strategy."
-        raise UsageError(f"What the strategy {strategy} takes is not known.", remedy)
+        raise UsageError(f"There is no estimate for the strategy {strategy}.", remedy)
     return WORKLOADS[strategy](settings, slots)
 
 

@@ -195,7 +195,7 @@ class SearchChain:
             failed = SearchFailed(detail, "Please report this.", outcome="invalid")
             return PaidHits(()), failed, detail
         if raw and not hits:
-            why = "results, but none that is usable and permitted"
+            why = "results, but none usable and permitted"
             return PaidHits((), spent, tries), None, why
         return PaidHits(hits, spent, tries), None, f"hits: {len(hits)}" if hits else "no results"
 

@@ -70,7 +70,7 @@ class CircuitBreaker:
         failure = state.last_failure
         if failure is None or not (state.is_disabled or cools_down):
             return None
-        reason = "not asked again" if state.is_disabled else "not asked, it rests"
+        reason = "not asked again" if state.is_disabled else "not asked, paused after failures"
         detail = f"{reason}: {failure.detail}"
         detail = failure.detail if failure.outcome == "no_key" else detail  # it was never asked
         return failure.model_copy(update={"detail": detail, "seconds": 0.0})

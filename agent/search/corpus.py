@@ -77,7 +77,7 @@ class Corpus:
             self.close()
             raise UsageError(
                 f"The corpus {path} holds no readable document{fault}.",
-                "Give a folder of documents (research-agent doctor lists their types), or a "
+                "Give a folder of documents (research-agent doctor -v lists their types), or a "
                 '.jsonl file of rows with a "title" and a "text".',
             )
 

@@ -136,7 +136,7 @@ def _load(file: Path) -> Body | UnreadableFile | None:
         return None
     suffix = file.suffix.lower()
     if suffix not in SUFFIXES:
-        return UnreadableFile("is of no type that is read; see research-agent doctor")
+        return UnreadableFile("is not a supported type; see research-agent doctor -v")
     try:
         with file.open("rb") as stream:
             size = os.fstat(stream.fileno()).st_size

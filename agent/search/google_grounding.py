@@ -85,9 +85,9 @@ class GoogleGrounding:
         if not self._account.is_usable:
             return None
         notice = (
-            f"Search is by Google, through {self._model} with the key of Gemini: "
-            f"${USD_PER_SEARCH:g} for each search that it makes, besides tokens; "
-            f"at most {MAX_QUERIES} queries of this run."
+            f"Google is searched through {self._model} with the Gemini key: "
+            f"${USD_PER_SEARCH:g} per search, besides tokens; "
+            f"at most {MAX_QUERIES} queries in this run."
         )
         return Terms(notice, MAX_QUERIES, self._estimate_cost())
 

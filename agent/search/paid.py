@@ -62,7 +62,7 @@ class PaidQueries:
         """Count a query; why it must not be made, or ""."""
         with self._lock:
             if self._counts[name] >= terms.max_queries:
-                return f"not asked: it may have {terms.max_queries} queries a run"
+                return f"not asked: it is limited to {terms.max_queries} queries a run"
             if self.budget and not self.budget.reserve_cost(terms.cost):
                 return "not asked: the budget leaves too little, or its price is not known"
             self._counts[name] += 1

@@ -86,7 +86,7 @@ class ParentPages:
 def _load_sources(journals: Sequence[Path]) -> tuple[Source, ...]:
     """The pages of all journals that can be read. Raises SearchFailed if the first one cannot."""
     if not journals:
-        remedy = "Begin anew, with --follow and the path of the journal that is followed."
+        remedy = "Start a new run, with --follow and the path of the journal that is followed."
         raise SearchFailed("The pages of the earlier runs are gone.", remedy, outcome="not_found")
     pages: dict[str, tuple[Page, Hit]] = {}
     size = 0

@@ -22,7 +22,7 @@ _FILE = {"type": "string", "format": "binary"}
 _FIELDS = {"type": "object", "required": ["file"], "properties": {"file": _FILE}}
 #: For OpenAPI: the route reads its body by itself, so that it bounds how many are read at once.
 FORM = {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": _FIELDS}}}}
-NO_FILES = "This server takes no files: its owner has to start it with --documents."
+NO_FILES = "This server does not accept files: start it with --documents."
 NO_FILE = "There is no file: send multipart/form-data with a field `file`."
 
 

@@ -116,7 +116,7 @@ class DocumentStore:
         files = [*self._root.rglob("*"), *(self._cache / name for name in names)]
         known = {one.st_ino: one.st_size for file in files if (one := _status(file))}
         if sum(known.values()) + size > self._max_bytes:
-            raise Busy("No room is left for documents: delete some, or wait.")
+            raise Busy("There is no space left for documents: delete some, or wait.")
 
     def _folder_of(self, document: str) -> Path:
         return self._root / hashlib.sha256(document.encode()).hexdigest()[:24]
@@ -188,13 +188,13 @@ def _read_file(name: str, data: bytes) -> BodyText:
     """What a worker reads of a file. Raises UsageError, with what to do."""
     suffix = Path(name).suffix.lower()
     if suffix not in SUFFIXES:
-        raise UsageError(f"{name} is of no type that is read.", "Send PDF, DOCX, HTML or text.")
+        raise UsageError(f"{name} is not a supported type.", "Send PDF, DOCX, HTML or text.")
     with closing(BodyReader()) as reader:
         [found] = reader.read_all([Body(data, suffix=suffix)], max_wait=MAX_WAIT)
     if isinstance(found, BodyText) and found.text.strip():
         return found
     fault = str(found) if isinstance(found, UnreadablePage) else "it holds no text"
-    raise UsageError(f"{name}: {fault}.", "Save it anew, as PDF or text, and send that.")
+    raise UsageError(f"{name}: {fault}.", "Save it again as PDF or text, and send that.")
 
 
 def _count_pages(marks: Sequence[Mark]) -> int | None:

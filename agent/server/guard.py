@@ -108,13 +108,11 @@ class AccessGuard:
             # a proxy may take the other length, and then read our requests differently than we do
             return refuse(400, "The body has two lengths.", {"Connection": "close"})
         if not self._is_named(host, headers):
-            return refuse(
-                421, "This server is not asked by this name. Name it in RESEARCH_AGENT_API_HOSTS."
-            )
+            return refuse(421, "This host name is not allowed. Add it to RESEARCH_AGENT_API_HOSTS.")
         # behind a proxy with TLS that does not say so, the scheme is http here
         own = [f"{one}://{headers.get('host')}" for one in (scheme, "https")]
         if origin is not None and origin not in own:
-            return refuse(403, "Pages of other sites may not ask.")
+            return refuse(403, "Requests from other sites are not allowed.")
         is_open = path in OPEN_PATHS or path.startswith("/ui/")
         if not is_open and not self._has_token(headers):
             challenge = {"WWW-Authenticate": "Bearer"}

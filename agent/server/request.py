@@ -64,7 +64,7 @@ class RequestBody(Frozen):
 
     model_config = ConfigDict(defer_build=False)  # FastAPI cannot wrap a model that is not built
 
-    detach: bool = Field(default=False, description="the run goes on when the client goes away")
+    detach: bool = Field(default=False, description="the run continues when the client disconnects")
 
     @model_validator(mode="before")
     @classmethod
@@ -77,7 +77,7 @@ class RequestBody(Frozen):
         )
         for name in cls.model_fields.keys() & flags:
             if "bool" not in str(cls.model_fields[name].annotation):
-                raise ValueError(f"{name} is no flag")
+                raise ValueError(f"{name} is not a flag")
         return body
 
     def setting_overrides(self, server: Settings) -> dict[str, Any]:

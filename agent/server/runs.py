@@ -109,7 +109,7 @@ class Runs:
         live.on_abandoned = partial(self.cancel, live)
         with self._lock:
             if self._closed:
-                raise Busy("The server is about to end.", "Ask again when it is back.")
+                raise Busy("The server is shutting down.", "Try again when it is back.")
             if len(self._running) < self._settings.api_max_runs:
                 self._start(live)
             elif len(self._queue) < self._settings.api_max_queue:
@@ -131,7 +131,7 @@ class Runs:
     def _require_ended(self, name: str) -> Path:
         """The journal of a run that has ended. Raises UsageError, JournalError."""
         if self._is_going(name):
-            raise JournalError("The run has not ended.", "Ask again when its answer is there.")
+            raise JournalError("The run has not ended.", "Try again when it has ended.")
         path = self.library.find(name)
         if path is None:
             raise UsageError("There is no run of this name.", "GET /api/runs lists them.")
@@ -176,7 +176,7 @@ class Runs:
                 self._queue.remove(live)
                 self._keep(live)
         if is_queued:
-            live.fail(Stopped("The run was cancelled before it began.", "Ask again."))
+            live.fail(Stopped("The run was cancelled before it started.", "Ask again."))
             self._on_end(live)
 
     @property

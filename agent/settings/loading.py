@@ -56,7 +56,8 @@ def _validate(kind: type[M], values: dict[str, Any], from_variables: set[str]) -
         first = error.errors()[0]
         field = str(first["loc"][0])  # entries of mappings are texts, which are never refused
         name = _names_of(field, is_variable=field in from_variables)
-        raise UsageError(f"{name}: {first['msg']}", "Correct or unset it.") from None
+        remedy = "Correct or unset it." if field in from_variables else "Correct it."
+        raise UsageError(f"{name}: {first['msg']}", remedy) from None
 
 
 def load_settings(**overrides: Any) -> Settings:
@@ -95,13 +96,11 @@ def make_settings(variables: Mapping[str, Variable], folder: Path, **overrides: 
         raise build_refusal(risks, keys)
     if settings.gemini_account.project:
         warn_once(
-            f"Gemini is asked through Vertex AI, as the project {settings.google_cloud_project} in "
+            f"Gemini is used through Vertex AI, project {settings.google_cloud_project} in "
             f"{settings.google_cloud_location}: GOOGLE_GENAI_USE_VERTEXAI is set."
         )
     if len(ready := settings.ready_providers) > 1 and not settings.llm:
-        warn_once(
-            f"Models of {', '.join(ready)} are set up: {ready[0]} is used; --llm names others."
-        )
+        warn_once(f"{', '.join(ready)} are set up: {ready[0]} is used; --llm selects another.")
     return settings
 
 

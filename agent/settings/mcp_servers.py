@@ -75,7 +75,7 @@ def _of_file(path: Path | None) -> Iterator[McpServer]:
     path = path.expanduser()
     if not path.is_absolute():
         fault = f"RESEARCH_AGENT_MCP_SERVERS: {path} would be another file in each folder."
-        raise UsageError(fault, "Give its whole path.")
+        raise UsageError(fault, "Give its full path.")
     told = read_json(path, REMEDY)
     entries = get_path(told, "mcpServers") or get_path(told, "servers")
     if not isinstance(entries, dict):

@@ -13,8 +13,8 @@ MAX_REPORT_CHARS = 400_000
 MAX_SENTENCES = 2000
 MAX_CITED = 500  # sources of a report
 #: Why a source was not read.
-NO_ADDRESS = "the report gives no address of it"
-NOT_READ = "it was not read: the run ended before"
+NO_ADDRESS = "the report gives no address for it"
+NOT_READ = "it was not read: the run ended first"
 
 ReportForm = Literal[
     "markdown",
@@ -44,7 +44,7 @@ CheckVerdict = Literal[
 
 
 class ReportSource(Frozen):
-    """A source that a report cites. `url` is "" where the report gives no address of it."""
+    """A source that a report cites. `url` is "" where the report gives no address for it."""
 
     n: int = Field(ge=1)
     url: str = Field(max_length=5000)

@@ -106,7 +106,7 @@ class Hit(Frozen):
 
     @property
     def is_retracted(self) -> bool:
-        """Whether it is a work that was retracted: it weighs nothing, and proves nothing alone."""
+        """Whether it is a retracted work: it weighs nothing, and proves nothing alone."""
         return is_retracted(self.work)
 
 

@@ -148,7 +148,7 @@ def no_judge_event(
     if isinstance(error, ModelFailed):
         return failure_event(task, error)
     reason = "" if research.is_halted else f": {error.message}"
-    return Warned(message=f"Claims were judged by rules alone, without a model{reason}")
+    return Warned(message=f"Sentences were checked by rules only, without a model{reason}")
 
 
 # --- what a journal holds ----------------------------------------------------------------------

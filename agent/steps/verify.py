@@ -128,7 +128,7 @@ class Verify:
 
 def _failure_warnings(verified: Verified, bench: Bench) -> Iterator[str]:
     for claim in verified.dropped:
-        yield f"Left out, nothing read supports it ({bench.explain(claim)}): {claim.text}"
+        yield f"Left out: nothing that was read supports it ({bench.explain(claim)}): {claim.text}"
     for claim in verified.claims:
         if claim.verdict in FAILING:
             yield f"Nothing read supports this ({bench.explain(claim)}): {claim.text}"

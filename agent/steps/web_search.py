@@ -161,7 +161,7 @@ def source_events(page: Page, hit: Hit) -> Iterator[Event]:
     if page.partial_text:
         yield Warned(message=f"{page.url}: partial text: {page.partial_text}.")
     if hit.is_retracted:
-        yield Warned(message=f"{page.url}: this work was retracted: it proves nothing alone.")
+        yield Warned(message=f"{page.url}: this work was retracted: it is no evidence on its own.")
     if message := instruction_warning(page, hit):
         yield Warned(message=message)
 

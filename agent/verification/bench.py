@@ -239,7 +239,7 @@ class Bench:
     def explain(self, claim: Claim) -> str:
         """Why a claim fails, in words."""
         if rules.is_retracted(self.places(claim)):
-            return "all that says so was retracted"
+            return "every source that says so was retracted"
         judged = self._judged.get(shown_text(claim), rules.UNCHECKED)
         if fault := rules.explain_fault(judged, claim.text, self.places(claim)):
             return fault

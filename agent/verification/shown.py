@@ -20,7 +20,7 @@ class QuotePlace(NamedTuple):
     title: str
     start: int
     end: int
-    is_retracted: bool = False  # the page is a work that was retracted
+    is_retracted: bool = False  # the page is a retracted work
     source: int = 0  # its number
 
     @property

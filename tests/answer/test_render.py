@@ -202,7 +202,7 @@ def test_a_report_as_a_document(answer: Answer) -> None:
         "The 2022 FIFA World Cup final", "Methodology", "Executive Summary", "Main Findings",
         "The match", "中文报道", "بالعربية", "Conflicting Information", "Confidence Assessment",
         "Sources", "Facts", "How it was checked", "Notes", "Links that were looked at",
-        "Read (5)", "Read as the search's snippet (1)", "Blocked (1)", "About this run",
+        "Read (5)", "Read as a search snippet (1)", "Blocked (1)", "About this run",
     ]  # fmt: skip
     ids = {citation.id for citation in answer.citations}
     assert {int(n) for n in re.findall(r"\[(\d+)\]", shown.text)} == ids

@@ -52,11 +52,10 @@ def test_a_report_has_its_order_and_its_numbers_by_the_run() -> None:
         "Conflicting Information", "Confidence Assessment", "Sources",
     ]  # fmt: skip
     assert re.findall(r"^### (.*)$", report.markdown, re.M) == [s.heading for s in report.sections]
-    assert "\n**Low**. Of 14 sentences" in report.markdown
-    assert re.search(
-        r"They cite 5 of the pages that were read; hosts: \d\. Sentences that oppose",
-        report.markdown,
+    counted = (
+        r"\n\*\*Low\*\*. 1\d sentences: .*, from 5 pages of \d sites\..* Sentences that contradict"
     )
+    assert re.search(counted, report.markdown)
     counts = {"candidates": 6, "analysed": 5, "snippets": 1, "blocked": 1, "failed": 0}
     searches = {"question": TOPIC, "searches": (TOPIC, "2022 final attendance")}
     assert report.methodology.model_dump() == searches | counts
@@ -111,7 +110,7 @@ def test_no_conflict_is_said_only_where_values_were_compared() -> None:
 
     pages = [FINAL, NEWS]
     plain = told(AnswerBuilder(TOPIC, pages))
-    assert plain == "No values of two sources were compared."
+    assert plain == "No values from two sources could be compared."
     known = AnswerBuilder(TOPIC, pages)
     quotes = (known.quote(1, "Lionel Messi scored twice."), known.quote(2, "Lionel Messi lifted"))
     found = Finding(slot="captain", status="filled", value="Lionel Messi", quotes=quotes)

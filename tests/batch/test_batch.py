@@ -104,7 +104,7 @@ def test_killed_and_interrupted_it_goes_on_and_pays_nothing_twice(
     second.send_signal(signal.SIGINT)
     status, summary, err = ended(second)
     assert (status, summary["stopped"]) == (130, "interrupted")
-    assert "the same command goes on" in err
+    assert "Run the same command to continue" in err
     assert 0 < summary["left"] == COUNT - summary["answered"]
     assert not paid & set(requests_since(services, then))
 
@@ -211,7 +211,7 @@ def test_what_cannot_run_is_told(command: Command, tmp_path: Path, services: Ser
     command.topics.write_text('{"id": 7, "topic": "a?"}\n{"id": "7", "topic": "b?"}')
     assert "the id '7' twice" in command.run()[2]
     for cap in ("--max-usd=nan", "--max-calls=0"):
-        assert "room for nothing" in command.run(cap)[2]
+        assert "allows nothing" in command.run(cap)[2]
     assert not command.out.exists()
 
 
@@ -233,13 +233,13 @@ def test_one_file_has_one_writer(tmp_path: Path) -> None:
 
 def test_a_file_of_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "notes").write_text("my notes\n")
-    with pytest.raises(UsageError, match="other things than rows"):
+    with pytest.raises(UsageError, match="something other than rows"):
         OutputFile(tmp_path / "notes")
     assert (tmp_path / "notes").read_text() == "my notes\n"
     with pytest.raises(UsageError, match="cannot be written"):
         OutputFile(tmp_path / "no" / "out")
     for path in (Path(), Path("/dev/full"), tmp_path):
-        with pytest.raises(UsageError, match="is no file"):
+        with pytest.raises(UsageError, match="is not a file"):
             OutputFile(path)
 
 

@@ -72,7 +72,7 @@ def check(text: str, settings: Settings) -> CheckResult:
     ("text", "ok", "status", "summary"),
     [
         (REPORT, False, 1, "2 sentences do not hold"),
-        ("Basto halved them [b](https://two.example/b).", None, 3, "No sentence could be judged"),
+        ("Basto halved them [b](https://two.example/b).", None, 3, "No sentence could be checked"),
         ("Ships have captains.", None, 3, "No sentence cites a source"),
         (f"{FERRIES.splitlines()[0]} [a](https://one.example/a)", True, 0, "Every sentence"),
     ],
@@ -107,7 +107,7 @@ def test_what_was_found_and_read_is_told_first(offline: Settings) -> None:
     assert check_to_text(result).splitlines()[:5] == [
         "Ferries",
         "",
-        "6 sentences, 5 with a source, 2 sources. Taken for markdown with numbers in brackets.",
+        "6 sentences, 5 with a source, 2 sources. Read as markdown with numbers in brackets.",
         "1 of 2 sources were read, 3 of 5 sentences with a source were judged.",
         "2 sentences do not hold",
     ]

@@ -161,7 +161,7 @@ def test_a_terminal_gets_text_and_a_pipe_json(tmp_path: Path) -> None:
     said = in_terminal(TOPIC, "--offline", home=tmp_path)
     text = STYLE.sub("", said.out)
     assert said.status == 0 and "\x1b[1m" in said.out
-    state = "Answered. Quoted: the page says this, and nobody judged it."
+    state = "Answered. Quoted word for word; no model checked it."
     assert text.startswith(f"{TOPIC}\n\nArgentina won the 2022 FIFA") and f"\n{state}\n" in text
     assert "Fact " not in text, "nobody named a fact"
     assert re.search(r"^Sources\n\[1\] \S.*\n    corpus:.*\n    “Argentina won", text, re.M)
@@ -371,7 +371,7 @@ def test_a_watch_without_a_change_says_so_on_a_terminal(tmp_path: Path) -> None:
 
 def test_money_has_the_digits_that_mean_something() -> None:
     amounts = (None, 0, 0.00003, 0.00214999, 12.3456)
-    told = ["price not known", "$0.00", "under $0.0001", "$0.0021", "$12.35"]
+    told = ["price unknown", "$0.00", "under $0.0001", "$0.0021", "$12.35"]
     assert [format_usd(usd) for usd in amounts] == told
 
 

@@ -168,7 +168,7 @@ def test_a_message_is_read_with_what_is_attached_to_it() -> None:
     assert lost == {
         "attachment x.bin",
         "attachment pic.doc",
-        "heads and feet in attachment prices.xlsx",
+        "headers and footers in attachment prices.xlsx",
     }
 
 
@@ -212,7 +212,7 @@ def test_a_page_that_is_an_image_is_read_or_named() -> None:
         (packed({"a.txt": "words"}), ".docx", "ZIP archive"),
         (b"PK", ".docx", "damaged"),
         (b"{\\rtf1 " + b"{" * 100_000, ".rtf", "no text"),
-        (b"just words", ".eml", "no message"),
+        (b"just words", ".eml", "not a message"),
         (b"\0\1\2\3" * 99, ".py", "not text"),
         (b"", ".json", "no text"),
     ],

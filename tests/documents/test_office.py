@@ -130,7 +130,7 @@ def test_what_stands_beside_the_text_has_its_place_or_is_told() -> None:
     assert told(found) == {"unnamed files": 1, "pictures": 1, "charts": 1}
     rich = rb"{\rtf1 Sales {\deleted gone} rose.{\*\annotation Sure?}{\header Vik}\par}"
     found = read_body(rich, suffix=".rtf")
-    assert told(found) == {"comments": 1, "heads and feet": 1, "text": 1}
+    assert told(found) == {"comments": 1, "headers and footers": 1, "text": 1}
     assert "deleted" in found.note and "Sales" in found.text
 
 

@@ -185,7 +185,7 @@ def test_of_several_keys_the_order_is_told(
 ) -> None:
     keys = {"OPENAI_API_KEY": "a-key", "ANTHROPIC_API_KEY": "a-key"}
     make_settings(read_variables(keys, tmp_path), tmp_path)
-    told = "Models of openai, anthropic are set up: openai is used; --llm names others."
+    told = "openai, anthropic are set up: openai is used; --llm selects another."
     assert caplog.messages == [told]
     make_settings(read_variables(keys, tmp_path), tmp_path, llm=("anthropic",))
     assert caplog.messages == [told]

@@ -66,7 +66,7 @@ def test_a_cap_that_is_too_small_to_begin_says_what_is_needed(
     _, answer = ended(settings.model_copy(update={"max_calls": 1, "strategy": "loop"}))
     assert answer.answer == "The run was stopped before anything was read."
     assert answer.warnings == (
-        "The budget is too small to begin: 2 may be needed (--max-calls 1); "
+        "The budget is too small to start: 2 may be needed (--max-calls 1); "
         "the answer comes from what had been read.",
     )
 

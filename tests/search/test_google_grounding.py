@@ -266,7 +266,7 @@ def test_after_four_queries_the_next_provider_is_asked(
     skipped, _ = found[-1].attempts
     assert skipped.outcome == "skipped" and "4 queries a run" in skipped.detail
     (notice,) = caplog.messages
-    assert "with the key of Gemini" in notice and "$0.014" in notice and "at most 4" in notice
+    assert "with the Gemini key" in notice and "$0.014" in notice and "at most 4" in notice
     assert caplog.records[0].levelno == logging.WARNING
 
 
@@ -306,7 +306,7 @@ def test_a_run_with_geminis_key_alone(
     assert [citation.url for citation in answer.citations] == [world.url("final")]
     assert answer.run and answer.run.providers == ("google",)
     searches = len(world.grounded_queries)
-    assert searches and [m for m in caplog.messages if "Search is by Google" in m] != []
+    assert searches and [m for m in caplog.messages if "Google is searched" in m] != []
     models = sum(
         (call["response"]["usd"] for call in journal_calls(answer.run.journal, "ask")), 0.0
     )

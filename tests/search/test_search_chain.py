@@ -147,7 +147,10 @@ def test_final_refusals_are_not_asked_even_when_nobody_else_answers() -> None:
 def test_rate_limited_rests_as_long_as_it_says_while_the_next_is_asked() -> None:
     world = World([refusal("rate_limited", 20), (HIT,)], [(HIT,)])
     assert world.chain("one").provider == "b"
-    assert world.chain("two").attempts[0].detail == "not asked, it rests: it said rate_limited"
+    assert (
+        world.chain("two").attempts[0].detail
+        == "not asked, paused after failures: it said rate_limited"
+    )
     world.clock.time += 20
     assert world.chain("three").provider == "a"
     assert world.names() == "abba" and not world.clock.pauses

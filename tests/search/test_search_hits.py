@@ -88,7 +88,7 @@ def test_comparisons_are_no_tags() -> None:
 def test_only_web_addresses_are_hits(url: str) -> None:
     none = search_hits(HIT.model_copy(update={"url": url}))
     assert none.hits == () and none.attempts[0].outcome == "empty"
-    assert none.attempts[0].detail == "results, but none that is usable and permitted"
+    assert none.attempts[0].detail == "results, but none usable and permitted"
 
 
 def test_a_page_is_a_hit_once() -> None:

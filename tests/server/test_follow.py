@@ -146,7 +146,7 @@ def test_lines_are_questions_that_follow_one_another(world: Services, tmp_path: 
     assert status == 0
     assert "The founder is Ada Lindqvist [1].\n\n[1] firm <" in out
     assert "The founded is 1931 [1]." in out and "#:~:text=" in out
-    assert "0 searches, 0 pages" in err and ":new begins anew" in err
+    assert "0 searches, 0 pages" in err and ":new starts a new topic" in err
 
 
 @pytest.mark.slow

@@ -376,7 +376,7 @@ def test_a_report_is_read_from_its_summary_on(page: Page) -> None:
     assert "In short, the founder is Ada Lindqvist [1]." in page.text(".answer")
     assert report_world().topic in page.text("[id$=-findings] h3")
     assert "there is no such page" in page.text(".warnings")
-    assert "Not judged: whether the pages" in page.text(".checks")
+    assert "Not checked: whether the pages" in page.text(".checks")
     assert page.shown(".contents")
 
 

@@ -118,7 +118,7 @@ def test_both_sides_of_a_settled_slot_are_told_if_the_other_weighs_enough(needed
     assert answer.slots["employees"].status == "filled"
     assert [claim.text for claim in answer.claims] == [told[2], STAFF[0], STAFF[1]]
     assert {claim.intro for claim in answer.claims[1:]} == {"employees: 4,200 / 3,850"}
-    assert any("The value with more weight is given." in warning for warning in answer.warnings)
+    assert any("The better supported value is shown." in warning for warning in answer.warnings)
 
 
 def test_what_the_answer_needs_comes_before_the_draft_and_the_rest_behind_it() -> None:

@@ -253,7 +253,7 @@ def test_a_model_that_repeats_itself_for_ever_ends(world: Services, settings: Se
     run, answer = run_checked_report(TOPIC, settings)
     assert world.tasks().count("gather") == 7  # one new turn and three idle ones, then three idle
     assert world.search_queries.count("founder of Velmora Works") == 1
-    told = "The model called for nothing new any more: the round was ended."
+    told = "The model asked for nothing new, so the round ended."
     assert [event.message for event in run.research.events_of(Warned)].count(told) == 2
     assert answer.citations  # the best pages were read without it
 
@@ -360,7 +360,7 @@ def test_hostile_hosts_stay_blocked_and_are_told(
     assert [source.page.title for source in run.research.sources] == [FIRM]
     best = any("the best of low credibility were read" in warning for warning in answer.warnings)
     assert best == bool(least)
-    assert f"Not read for their low credibility: {hostile}." in answer.warnings
+    assert f"Not read because of low credibility: {hostile}." in answer.warnings
     if not least:
         assert {event.hit.url for event in run.research.events_of(Blocked)} == {hostile}
         assert answer.sources.blocked == 1 and answer.sources.read == 1

@@ -182,7 +182,7 @@ def test_offline_a_small_report_of_quotes(tmp_path: Path) -> None:
     assert answer.status == "partial" and not answer.degraded and answer.usage.llm_calls == 0
     report = report_of(run)
     assert report.themes and answer.report
-    assert re.match(r"Of (\d+) sentences 0 are confirmed, \1 quoted", answer.report.rationale)
+    assert re.match(r"(\d+) sentences: \1 quoted, from", answer.report.rationale)
     pages = {source.n: source.page for source in run.research.sources}
     texts = {page.title: page.text for page in pages.values()}
     cited = {citation.id: texts[citation.title] for citation in answer.citations}

@@ -66,8 +66,8 @@ def _check_key(name: str, variables: Mapping[str, Variable]) -> Result:
     found = next((one for one in told if one.value.strip()), Variable("", "shell"))
     key = found.value.strip()
     if not key.isascii() or any(char in key for char in " \t\r\n\"'"):
-        remedy = "Write it without quotes, blanks and comments."
-        return Result("warn", "set, but with characters that no key has", remedy)
+        remedy = "Write it without quotes, spaces or comments."
+        return Result("warn", "set, but contains characters that no key has", remedy)
     return Result("ok", f"set by {ORIGINS[found.origin]}" if key else "not set")
 
 
@@ -79,7 +79,7 @@ def check_dotenv(folder: Path, shell: Mapping[str, str]) -> Result:
     file = folder / ".env"
     if is_env_file(file):
         return _check_file(file)
-    detail = "none in this directory; the shell's variables count"
+    detail = "none in this directory; the shell's variables are used"
     if any(value for name, value in shell.items() if name.endswith("_API_KEY")):
         return Result("ok", detail)
     return Result("warn", detail, "Copy .env.example to .env and fill in your keys.")
@@ -88,7 +88,7 @@ def check_dotenv(folder: Path, shell: Mapping[str, str]) -> Result:
 def check_user_file() -> Result:
     """Whether the user's own file can be read, where there is one, and by nobody else."""
     file = user_file()
-    result = _check_file(file) if is_env_file(file) else Result("ok", f"none; it would be {file}")
+    result = _check_file(file) if is_env_file(file) else Result("ok", f"none (it would be {file})")
     if result.status == "ok" and is_open_to_others(file):
         return Result("warn", f"{file} can be read or changed by others", f"chmod 600 {file}")
     return result

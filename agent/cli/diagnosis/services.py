@@ -45,7 +45,7 @@ def _check_writable(folder: Path, variable: str) -> Result:
         with TemporaryFile(dir=folder) as file:
             file.write(b"x")
     except OSError as error:
-        remedy = f"Name another directory with {variable}; runs go on without."
+        remedy = f"Name another directory with {variable}; runs continue without it."
         return Result("warn", f"{folder} cannot be written ({error.strerror})", remedy)
     return Result("ok", str(folder))
 
@@ -118,7 +118,7 @@ def _describe_price(model: Model) -> str:
     whole = million.model_copy(update={"output_tokens": 1_000_000})
     read, both = model.cost_usd(million), model.cost_usd(whole)
     if read is None or both is None:
-        return "its price is not known: RESEARCH_AGENT_PRICES_FILE can tell it"
+        return "its price is unknown; RESEARCH_AGENT_PRICES_FILE can set it"
     return f"${read:g} for a million tokens in, ${both - read:g} out"
 
 
@@ -144,4 +144,4 @@ def _check_search(provider: Provider) -> Result:
         return Result("ok", probe())
     if hits := len(provider.search(PROBE_QUERY)):
         return Result("ok", f"answers; hits: {hits}")
-    return Result("warn", "answers, but knows nothing of Wikipedia", "Try again later.")
+    return Result("warn", "answers, but finds nothing about Wikipedia", "Try again later.")

@@ -71,7 +71,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "mcp": {
         **_MANY,
         "metavar": "URL|COMMAND",
-        "help": "An MCP server to search and read too; may be repeated.",
+        "help": "Also search and read this MCP server; repeatable.",
     },
     "corpus": {"type": PATH, "help": "Search this folder, or .jsonl file."},
     "offline": {**_UNLESS_GIVEN, "help": "No key, no model, no network: quote documents."},
@@ -81,22 +81,22 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     },
     "browser": {
         "type": click.Choice(["auto", "always", "never", "off"]),
-        "help": "Which pages an installed Chromium renders: those that show nothing without "
-        "scripts, all, or none (never, or off).  [default: auto]",
+        "help": "Render pages in an installed Chromium: where they need scripts, always, or "
+        "never (off).  [default: auto]",
     },
     "archive": {
         **_UNLESS_GIVEN,
-        "help": "Read the archived copy of a page that cannot be read.",
+        "help": "Read archived copies of unreadable pages.",
     },
     "estimate": {**_FLAG, "help": "Print an estimate of price, time and calls."},
-    "resume": {"metavar": "RUN", "help": "Go on with a run, or begin one of this name."},
+    "resume": {"metavar": "RUN", "help": "Continue a run, or start one with this name."},
     "retry-failed": {**_FLAG, "help": "With --resume: ask again what failed."},
     "no-cache": {
         **_UNLESS_GIVEN,
         "flag_value": False,
-        "help": "Search and read anew what is in the cache.",
+        "help": "Ignore the cache: search and read again.",
     },
-    "trust-env": {**_UNLESS_GIVEN, "help": "Let .env set addresses for keys of the shell."},
+    "trust-env": {**_UNLESS_GIVEN, "help": "Trust addresses in .env with keys of the shell."},
     "lang": {"help": "Language of the answer.  [default: the question's own]"},
     "out": {"type": PATH, "help": "Write the answer to this file too."},
     "verbose": {**_FLAG, "help": "[EVENT] detail lines on stderr."},
@@ -136,7 +136,7 @@ def batch_options(whole: str, one: str) -> Callable[[F], F]:
         [
             click.option("--concurrency", type=count, default=8, show_default=True),
             click.option("--engine", type=engines, default="local", show_default=True),
-            click.option("--address", help="Of a Ray cluster; else one is started here."),
+            click.option("--address", help="Address of a Ray cluster.  [default: start one here]"),
             cap_options(f"the whole {whole}", name="batch_"),
             cap_options(f"one {one}", flag="--each-max-"),
         ]

@@ -79,9 +79,9 @@ def _report_damage() -> Iterator[None]:
             raise
         raise UnreadablePage("it is damaged: a part of it cannot be unpacked", "invalid") from None
     except UNKNOWN_PACKING:
-        raise UnreadablePage("it is packed in a way that is not known", "unsupported") from None
+        raise UnreadablePage("its compression method is not supported", "unsupported") from None
     except etree.LxmlError:
-        raise UnreadablePage("it is damaged: a part of it is no XML", "invalid") from None
+        raise UnreadablePage("it is damaged: a part of it is not XML", "invalid") from None
 
 
 def parse_xml(data: bytes) -> Element:

@@ -22,8 +22,8 @@ def read_mail(source: Body) -> BodyText:
     text = PlacedText(source, _header(message, "Subject"), _find_day(message))
     heads = [f"{name}: {value}" for name in HEADERS if (value := _header(message, name))]
     if not message.keys():
-        raise UnreadablePage("it is no message: it has no head", "invalid")
-    text.add("\n".join(heads), "head of the message")
+        raise UnreadablePage("it is not a message: it has no header", "invalid")
+    text.add("\n".join(heads), "header of the message")
     _add_body(text, source, message)
     _add_attachments(text, source, message)
     return text.finish()

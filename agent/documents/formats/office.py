@@ -65,7 +65,7 @@ _MARKS = {
     "comments": (rb"\x5d\0..\x15\0\x12\0\x19\0", rb"\x0f\0\xe0\x2e", rb"\{\\\*\\annotation\b"),
     "text boxes": (rb"\x5d\0..\x15\0\x12\0\x06\0",),
     "charts": (rb"\x5d\0..\x15\0\x12\0\x05\0",),
-    "heads and feet": (rb"\{\\(?:header|footer)[lrf]?\b",),
+    "headers and footers": (rb"\{\\(?:header|footer)[lrf]?\b",),
     "embedded objects": (
         *(rb"\x0f\0\xcc\x0f", rb"M\0B\0D\0(?:[0-9A-F]\0){8}", rb"\{\\\*\\objdata\b"),
         re.escape("\x03ObjInfo".encode("utf-16-le")),
@@ -74,7 +74,7 @@ _MARKS = {
 #: Where the head of a Word document, at the beginning of a sector, has the characters that stand
 #: beside its text, and how many where there are none: `FibRgLw97` of [MS-DOC].
 _HEAD, _SECTOR = b"\xec\xa5", 512
-_BESIDE = (("heads and feet", 0x54, 25), ("comments", 0x5C, 0), ("text boxes", 0x64, 0))
+_BESIDE = (("headers and footers", 0x54, 25), ("comments", 0x5C, 0), ("text boxes", 0x64, 0))
 
 
 def read_office(source: Body) -> BodyText:
@@ -232,5 +232,5 @@ def _find_kind(source: Body) -> str:
     held.sort(key=lambda one: source.suffix[1:] not in one[1].split())
     marks = (name.encode("utf-16-le") for name in ("EncryptedPackage", "EncryptedSummary"))
     if not held or any(mark in source.data for mark in marks):
-        raise UnreadablePage(f"it is encrypted, or of no kind that is known: {REMEDY}", "invalid")
+        raise UnreadablePage(f"it is encrypted, or of an unknown kind: {REMEDY}", "invalid")
     return held[0][2]

@@ -84,7 +84,7 @@ def _read_sheet(text: PlacedText, archive: Archive, sheet: Any) -> Sheet:
     xml = archive.read(part) if archive.size(part) <= MAX_PART else b""
     text.lose("formulas without a value", len(_BARE.findall(xml)), "open it and save it once")
     margins = [one for one in _MARGINS.findall(xml) if _CODES.sub(b"", one).strip()]
-    text.lose("heads and feet", len(margins), "they are only printed")
+    text.lose("headers and footers", len(margins), "they are only printed")
     hidden: dict[bytes, set[int]] = {b"row": set(), b"col": set()}
     for kind, given in _HIDDEN.findall(xml):
         told = {name: int(number) for name, number in _NUMBER.findall(b" " + given)}

@@ -28,7 +28,7 @@ MAX_PICTURES = 1000  # and pictures of a file
 #: Of 100: below it Tesseract's mean word is noise. Of real scans it is 80 to 96, upside down and of
 #: photographs at most 50. Run tests/documents/test_pictures.py after changing it.
 MIN_SURE = 60
-NOISE = "what is seen on them is no text, or cannot be told from noise"
+NOISE = "no legible text was recognised on them"
 REMEDY = "install tesseract-ocr to read them"
 TIFF = (b"II*\0", b"MM\0*")
 

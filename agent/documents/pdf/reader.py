@@ -114,7 +114,7 @@ class _PageReader:
         self._text.lose("pages that are images", images.noise, NOISE)
         self._text.lose("columns of rows of numbers", self._rows, "a PDF does not name them")
         self._text.lose(
-            "order of right-to-left lines", self._reversed, "a PDF does not tell it for sure"
+            "order of right-to-left lines", self._reversed, "a PDF does not record it reliably"
         )
 
     def _drop_number(self, lines: list[str], number: int) -> list[str]:

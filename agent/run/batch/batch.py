@@ -151,7 +151,7 @@ class Batch:
             self._output.append(row)
         except OSError as error:
             fault = f"{self._output.path} cannot be written: {error.strerror}."
-            raise JournalError(fault, "Make room, then give the same command again.") from None
+            raise JournalError(fault, "Free some space, then run the same command again.") from None
 
     def _check_stop(self) -> str:
         """The reason to start no more topics and abandon those in flight; empty: go on."""
@@ -245,14 +245,14 @@ def read_caps(options: Mapping[str, Any]) -> Caps:
 
 def _read_cap(value: Any, name: str) -> Any:
     if value is not None and not value > 0:  # nor is NaN
-        raise UsageError(f"--max-{name} {value:g} leaves room for nothing.", "Give more than 0.")
+        raise UsageError(f"--max-{name} {value:g} allows nothing.", "Give more than 0.")
     return value
 
 
 def open_engine(options: Mapping[str, Any], settings: Settings) -> Engine:
     """The engine that the options name. Raises UsageError, NotConfigured."""
     if options["address"] and options["engine"] != "ray":
-        raise UsageError("--address is that of a Ray cluster.", "Add --engine ray.")
+        raise UsageError("--address is for a Ray cluster.", "Add --engine ray.")
     if options["engine"] == "ray":
         from agent.run.batch.cluster import RayEngine
 

@@ -29,7 +29,7 @@ from agent.state import Frozen
 from agent.state.json_data import Json, parse_json
 from agent.state.sanitizing import sanitize_line
 
-OWN_FOLDER = "Name a file in a directory of your own."
+OWN_FOLDER = "Name a file in a writable directory."
 _LENIENT = ConfigDict(frozen=True, extra="ignore", strict=True, defer_build=True)
 
 
@@ -69,7 +69,7 @@ class OutputFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         if path.exists() and not path.is_file():
-            raise UsageError(f"{path} is no file.", OWN_FOLDER)
+            raise UsageError(f"{path} is not a file.", OWN_FOLDER)
         with ExitStack() as opened:
             try:
                 name_file = open_name_file(path, opened)
@@ -110,7 +110,7 @@ class OutputFile:
         try:
             return _RowFields.model_validate(parse_json(raw))
         except ValueError:
-            fault = f"{self.path} holds other things than rows (line {n})."
+            fault = f"{self.path} contains something other than rows (line {n})."
             raise UsageError(fault, "Name another --out.") from None
 
     def _index_row(self, row: _RowFields, size: int) -> None:

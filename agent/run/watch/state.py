@@ -92,7 +92,7 @@ class WatchFiles:
             return None
         except (OSError, ValueError) as error:
             fault = f"{path} cannot be used ({type(error).__name__})."
-            raise JournalError(fault, "Move it away: the watch then begins anew.") from None
+            raise JournalError(fault, "Move it away: the watch then starts over.") from None
 
     def write(self, state: WatchState) -> None:
         """Write a watch whole, or leave its file as it is. Raises OutputFailed."""
@@ -108,7 +108,7 @@ class WatchFiles:
                 is_ours = held.enter_context(hold_lock(path))
             except OSError as error:
                 fault = f"{path} cannot be written: {error.strerror}."
-                raise JournalError(fault, "Name a folder of your own with RUNS_DIR.") from None
+                raise JournalError(fault, "Name a writable folder with RUNS_DIR.") from None
             yield is_ours
 
     def path(self, name: str) -> Path:

@@ -16,7 +16,7 @@ MAX_ABSTRACT = 6000  # characters
 MAX_AUTHORS = 50
 MAX_FIELD = 300  # characters of a name, a DOI, a venue
 ARXIV_DOI = "10.48550/arxiv."
-#: How publishers begin the title of a work that was retracted, and how services name the notice.
+#: How publishers begin the title of a retracted work, and how services name the notice.
 RETRACTED_TITLES = ("retracted:", "retracted article:", "[retracted]", "withdrawn:")
 TAKEN_BACK = {"retraction", "removal", "withdrawal", "retracted publication"}
 #: Type of CSL -> kinds of works as services write them, without case and signs. Others: `document`.

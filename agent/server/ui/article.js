@@ -8,7 +8,7 @@ import { toolBar } from "/ui/tools.js";
 
 const MAX_HEADLINE = 160; // characters of a question that is set as a headline
 const FOLLOW_UP = "Follow up on this answer";
-const LOST = "The connection was lost; trying again. The run goes on meanwhile.";
+const LOST = "The connection was lost; trying again. The run continues meanwhile.";
 const ICONS = { ok: "check", warn: "half", bad: "cross", quiet: "dash", quoted: "quote" };
 const STEPS = ".marker, a.verdict:not(.supported, .quoted)"; // where `n` and `p` go
 
@@ -126,7 +126,7 @@ export class Article {
     const price = prices.find(({ strategy, depth }) => strategy === "slots" && depth === "deep");
     const acts = {
       deeper: [searchDeeper, formatPrice(price)],
-      rephrase: [askInOtherWords, "opens the question"],
+      rephrase: [askInOtherWords, "edit the question"],
     };
     for (const [name, [act, note]] of Object.entries(acts)) {
       const item = this.body.querySelector(`li.${name}`);
@@ -204,7 +204,7 @@ function noteText(run) {
   const pages = formatCount(run.usage.pages, "page");
   const kept = run.answer.error
     ? "Nothing had been found yet."
-    : `What had been read (${pages}) is kept; the answer is made of that.`;
+    : `What had been read (${pages}) is kept and used for the answer.`;
   return `Nothing more is searched, read or paid. ${kept}`;
 }
 

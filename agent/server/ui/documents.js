@@ -7,8 +7,8 @@ const MAX_DOCUMENTS = 8; // that a question may name, and the largest in bytes, 
 const LARGEST_DOCUMENT = 50_000_000;
 const STORED = "documents"; // in the storage of this tab: ids are known to nobody else
 const NOT_TAKEN = new Problem(
-  "This server takes no files.",
-  "Its owner has to start it with --documents.",
+  "This server does not accept files.",
+  "Start it with --documents.",
 );
 
 /** The files of the next question. */
@@ -60,7 +60,7 @@ export class Documents {
       throw new Problem(`A question has at most ${MAX_DOCUMENTS} files.`, "Remove one first.");
     }
     if (file.size > LARGEST_DOCUMENT) {
-      throw new Problem(`${file.name} is larger than ${LARGEST_DOCUMENT / 1e6} MB.`, "Divide it.");
+      throw new Problem(`${file.name} is larger than ${LARGEST_DOCUMENT / 1e6} MB.`, "Split it.");
     }
     const form = new FormData();
     form.append("file", await readable(file), file.name);

@@ -27,7 +27,7 @@ const split = (text) =>
 /** Why a request cannot be sent, or "". */
 export function requestFault({ question, max_usd: cap }) {
   if (!question) return "Write a question first.";
-  if (question.length < MIN_QUESTION) return "A question has at least three characters.";
+  if (question.length < MIN_QUESTION) return "A question needs at least three characters.";
   return Number.isNaN(cap) || cap <= 0 ? "The spending limit is not an amount in dollars." : "";
 }
 

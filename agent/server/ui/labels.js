@@ -67,7 +67,7 @@ export function formatUsage(usage, maxUsd = null) {
     .join(" · ");
 }
 
-const formatCost = (usd) => (usd == null ? "price not known" : formatDollars(usd));
+const formatCost = (usd) => (usd == null ? "price unknown" : formatDollars(usd));
 
 /** Dollars with as many digits as mean something. */
 export function formatDollars(usd) {
@@ -90,7 +90,7 @@ export function formatPrice(price) {
   const [amount, unit] = least.split("\u00a0");
   const from = most.endsWith(`\u00a0${unit}`) ? amount : least;
   const time = seconds.max <= 3 ? "A few seconds" : `${from} to ${most}`;
-  if (!usd) return `${time}, price not known`;
+  if (!usd) return `${time}, price unknown`;
   return usd.max ? `${time}, at most ${formatDollars(usd.max)}` : `${time}, free`;
 }
 

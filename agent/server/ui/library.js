@@ -64,8 +64,8 @@ export class Library {
 
   #draw() {
     const none = this.search.value.trim()
-      ? "Nothing that is kept has these words."
-      : "Nothing is kept yet: ask something, and it is here.";
+      ? "Nothing here matches these words."
+      : "Nothing here yet. Your questions and their answers will appear here.";
     const shown = this.isWhole ? this.runs : this.runs.slice(0, MAX_FIRST);
     const isCut = shown.length < this.runs.length;
     const rows = shown.map((run) => this.#row(run));
@@ -148,9 +148,9 @@ export class Library {
         "form",
         { class: "labels", on: { submit: save } },
         field("title", "Name", { value: nameOf(one), maxlength: "200" }),
-        field("tags", "Tags, with commas", { value: one.tags.join(", "), maxlength: "500" }),
+        field("tags", "Tags, separated by commas", { value: one.tags.join(", "), maxlength: "500" }),
         element("button", { class: "main" }, "Save"),
-        button("Leave it", () => close(one)),
+        button("Cancel", () => close(one)),
       ),
     );
     row.replaceWith(form);

@@ -94,7 +94,7 @@ async function openRun(name, { focus = false, below = false } = {}) {
   showView("run");
   run = newRun(name, summary);
   draw();
-  announce("Research has begun.");
+  announce("Research has started.");
   document.title = `${summary.question} · ${homeTitle}`;
   if (focus) article.title.focus();
   await poll(name, signal);
@@ -211,7 +211,7 @@ const begin = (body) =>
 
 /** Show the plan of a report, which the user may change before it starts. */
 async function showPlan(body) {
-  announce("The plan is being made.");
+  announce("Making the plan.");
   byId("price").textContent = "Planning";
   try {
     const offer = await fetchJson("/api/plan", { method: "POST", body });

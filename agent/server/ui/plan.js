@@ -107,8 +107,8 @@ export class PlanList {
     const field = element("textarea", {
       rows: "1",
       dir: "auto",
-      placeholder: "What it must answer, a question a line",
-      "aria-label": `Questions of section ${n + 1}, one a line`,
+      placeholder: "Questions to answer, one per line",
+      "aria-label": `Questions of section ${n + 1}, one per line`,
       on: { input: change },
     });
     field.value = one.questions.join("\n");

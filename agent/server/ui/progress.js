@@ -4,8 +4,8 @@ import { formatCount, formatScalar, headName, serviceLabel } from "/ui/labels.js
 
 const STATES = {
   read: ["page", "read"],
-  snippet: ["page", "only the search’s excerpt was read"],
-  blocked: ["dash", "passed over"],
+  snippet: ["page", "only the search excerpt was read"],
+  blocked: ["dash", "skipped"],
   failed: ["lock", "not readable"],
   found: ["open", "not read"],
 };
@@ -46,7 +46,7 @@ function planSection({ queries, pages }) {
 
 function planState({ results, fault }, pages) {
   if (fault) return ["cross", "could not be searched", "failed"];
-  if (results === null) return ["open", "not begun", "later"];
+  if (results === null) return ["open", "not started", "later"];
   const read = pages.filter(({ state }) => state === "read").length;
   return read
     ? ["page", `${formatCount(read, "page")} read`, "begun"]

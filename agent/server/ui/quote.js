@@ -74,7 +74,7 @@ export class QuoteCard {
     const copy = quote.cloneNode(true);
     copy.removeAttribute("id");
     const title = source.querySelector(".title > :last-child").textContent;
-    const why = marker.closest(".sentence")?.dataset.why ?? "The words that this rests on.";
+    const why = marker.closest(".sentence")?.dataset.why ?? "The words this rests on.";
     return [
       element(
         "div",

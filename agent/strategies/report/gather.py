@@ -21,8 +21,8 @@ from agent.strategies.report.tool_use import UseTools
 #: Turns of a round without a new call, after which the round ends: the model repeats itself.
 MAX_IDLE_TURNS = 3
 QUICK_ROUNDS = 2  # the second one for the gaps of the first
-NO_PAGE_READ = "The model read nothing: the planned queries were searched and the best pages read."
-ONLY_REPEATED = "The model called for nothing new any more: the round was ended."
+NO_PAGE_READ = "The model read nothing: planned queries were searched and the best pages read."
+ONLY_REPEATED = "The model asked for nothing new, so the round ended."
 
 
 class Explore(Task[Turn]):

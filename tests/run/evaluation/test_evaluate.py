@@ -201,4 +201,4 @@ def test_what_cannot_be_written_is_told(
     assert not ferry.model_requests
     (tmp_path / "kept").write_text('{"a": 1}\n', encoding="utf-8")
     status, told = evaluate(ROWS)
-    assert status == 2 and "other things than rows" in told["error"]["message"]
+    assert status == 2 and "something other than rows" in told["error"]["message"]
