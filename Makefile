@@ -1,5 +1,5 @@
-# Every target works on a fresh clone: what it needs is first installed into .venv.
-# Set-up talks on stderr only, so that `make -s demo | jq -r .answer` prints the answer.
+# Every target works on a fresh clone: it first installs what it needs into .venv.
+# Set-up writes to stderr only, so that `make -s demo | jq -r .answer` prints the answer.
 
 VENV   := .venv
 PY     := $(VENV)/bin/python
@@ -13,20 +13,20 @@ UV     := 0.13.8
 MAX_PACKAGES  := 68
 MAX_MEGABYTES := 160
 
-help: ## Show this
+help: ## List the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/make \1	\2/p' Makefile
 
 demo: $(VENV)/runtime ## Answer a question with no key, no model and no network
 	@$(PY) -m compileall -q agent >&2
 	@$(VENV)/bin/research-agent --offline "Who won the 2022 FIFA World Cup?"
 
-test: $(VENV)/dev ## Run the tests on all cores, in three minutes, but those of `make check`; ARGS="-k name" for some
+test: $(VENV)/dev ## Run the fast tests on all cores, in three minutes; ARGS="-k name" for some
 	@$(PYTEST) -m "not slow" $(HOUSE:%=--ignore=%) $(ARGS)
 
-test-slow: $(VENV)/dev ## Run the tests that take long: kills, hangs, hostile input, a browser
+test-slow: $(VENV)/dev ## Run the slow tests: kills, hangs, hostile input, a browser
 	@$(PYTEST) -m slow $(ARGS)
 
-check: $(VENV)/dev ## Style, types, imports, licences, known vulnerabilities; style of JavaScript
+check: $(VENV)/dev ## Check style, types, imports, licences, known vulnerabilities
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check .
 	@$(PY) -m mypy
@@ -34,7 +34,7 @@ check: $(VENV)/dev ## Style, types, imports, licences, known vulnerabilities; st
 	@$(PY) -m tests.support.vulnerabilities
 	@$(MAKE) --no-print-directory javascript
 
-javascript: ## Style of the page's JavaScript, by Biome; skipped without node
+javascript: ## Check the style of the page's JavaScript; skipped without node
 	@if ! { command -v node && command -v npm; } >/dev/null; then \
 		echo "Skipped: no node for the linter of JavaScript."; \
 	elif $(MAKE) -s --no-print-directory node_modules/biome-$(BIOME) 2>/dev/null; then \
@@ -50,13 +50,13 @@ bench: $(VENV)/dev ## Measure speed and memory into benchmarks/RESULTS.md
 eval: $(VENV)/dev ## Measure the quality of answers into evals/RESULTS.md
 	@$(PY) -m evals $(ARGS)
 
-pictures: $(VENV)/dev ## Pictures of the page in each state, into docs/pictures; ARGS=empty for some
+pictures: $(VENV)/dev ## Take pictures of the page in each state, into docs/pictures; ARGS=empty for some
 	@$(PY) -m tests.support.pictures docs/pictures $(ARGS)
 
 fuzz: $(VENV)/fuzz ## Read hostile input of every format for five minutes; ARGS="--seconds 30 html pdf"
 	@$(PY) -m fuzz $(ARGS)
 
-docs: $(VENV)/docs ## Build the site of the documentation into build/site/html; check its links
+docs: $(VENV)/docs ## Build the manual into build/site/html, and check its links
 	@NO_MKDOCS_2_WARNING=1 $(PY) -m tests.support.site build/site
 	@echo "Written: build/site/html/index.html"
 
@@ -64,7 +64,7 @@ container: $(VENV)/dev ## Build the image and test it on a Docker engine
 	@if [ -x $(ENGINE) ]; then engine="$(ENGINE) python:3.11-slim-bookworm"; fi; \
 	$$engine $(PY) -m tests.whole.container.check
 
-lock: ## Pin anew what the requirements need in turn, with hashes; ARGS=--upgrade for newer ones
+lock: ## Pin all dependencies with hashes; ARGS=--upgrade for newer versions
 	@$(call new_venv,$(VENV)-lock)
 	@$(VENV)-lock/bin/python -m pip install -qq uv==$(UV)
 	@: > constraints.txt # else the pins of before would hold against new ones
@@ -78,7 +78,7 @@ lock: ## Pin anew what the requirements need in turn, with hashes; ARGS=--upgrad
 		sed -nE 's/^([^ #]+==[^\\]*[^ \\]) *\\?$$/\1/p' locks/dev.txt; } > constraints.txt
 	@rm -rf $(VENV)-lock
 
-size: ## Packages and megabytes of the core install, which must stay below 66 and 150
+size: ## Check the number of packages and megabytes of the core install
 	@$(call new_venv,$(VENV)-size)
 	@$(VENV)-size/bin/python -m pip freeze --all | grep -c . > $(VENV)-size/before
 	@$(VENV)-size/bin/python -m pip install -qq --no-compile --require-hashes --no-deps -r locks/runtime.txt >&2
@@ -88,7 +88,7 @@ size: ## Packages and megabytes of the core install, which must stay below 66 an
 	echo "$$packages packages, $$megabytes MB"; \
 	[ $$packages -lt $(MAX_PACKAGES) ] && [ $$megabytes -lt $(MAX_MEGABYTES) ]
 
-clean: ## Remove what the other targets made
+clean: ## Remove everything that the other targets made
 	rm -rf $(VENV) $(VENV)-lock $(VENV)-size .fuzz node_modules .mypy_cache .ruff_cache .hypothesis build dist *.egg-info
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
