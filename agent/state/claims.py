@@ -111,6 +111,12 @@ class Finding(Frozen):
     by: str = ""  # as in a claim
     of: str = ""
 
+    @property
+    def values(self) -> tuple[Scalar, ...]:
+        """Its value, if it has one, then those that sources give against it."""
+        values = (self.value, *(other.value for other in self.alternatives))
+        return tuple(value for value in values if value is not None)
+
 
 MAX_EARLIER = 3  # questions that a run which follows others knows
 LONGEST_EARLIER = 1000  # characters of an earlier question, and of its answer

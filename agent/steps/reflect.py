@@ -230,5 +230,5 @@ def _make_queries(
 
 def _name_values(finding: Finding) -> str:
     """A slot in conflict as a query names it: `winner Argentina or France`."""
-    values = [finding.value, *(other.value for other in finding.alternatives)]
-    return f"{slot_words(finding.slot)} {' or '.join(str(value)[:80] for value in values[:2])}"
+    values = (str(value)[:80] for value in finding.values[:2])
+    return f"{slot_words(finding.slot)} {' or '.join(values)}"

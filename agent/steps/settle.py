@@ -17,7 +17,7 @@ from agent.slots.weighing import is_disputed
 from agent.state import Claim, Finding, Quote, Research, Scalar, Source, Verified, name_thing
 from agent.steps.reflect import is_needed
 from agent.steps.synthesize import build_abstention
-from agent.verification.bench import claim_quote
+from agent.verification.claims import claim_quote
 from agent.verification.rules import FAILING
 
 MOST_SHOWN = 12  # conflicts, or facts in the place of sentences
@@ -190,8 +190,7 @@ class _ClaimBuilder:
                 yield from self._quote_sentence(quote, f"{of.rstrip(' .')}: {_shorten(value)}")
 
     def _quote_sides(self, finding: Finding) -> Iterator[Claim]:
-        values = [finding.value, *(other.value for other in finding.alternatives)]
-        found = ((value, self._find_side(value, finding.quotes)) for value in values)
+        found = ((value, self._find_side(value, finding.quotes)) for value in finding.values)
         sides = [(value, quote) for value, quote in found if quote]
         about = tell_apart([self._sources[quote.source] for _, quote in sides])
         told = [

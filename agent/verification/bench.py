@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Sequence
-from itertools import groupby, takewhile
+from collections.abc import Iterable, Sequence
+from itertools import takewhile
 from typing import TypeVar
 
-from agent.evidence import closest_sentences, content_words
-from agent.evidence.citing import make_answered, order_quotes
-from agent.evidence.markers import strip_markers
+from agent.evidence import closest_sentences
+from agent.evidence.citing import order_quotes
 from agent.outside import Excerpt
-from agent.slots.forms import holds_value
 from agent.slots.weighing import make_findings
 from agent.state import (
     HOLDING,
@@ -19,39 +16,29 @@ from agent.state import (
     Composed,
     Finding,
     Quote,
-    Report,
     Research,
-    Scalar,
     Source,
     Verified,
 )
 from agent.verification import rules
 from agent.verification.calculation import compute_claim
+from agent.verification.claims import (
+    check_intros,
+    claim_groups,
+    claim_quote,
+    count_shared,
+    quotes_of_value,
+    rebuild_answer,
+    shown_text,
+    value_claim,
+)
 from agent.verification.differences import find_differences
 from agent.verification.rules import FAILING, Assessment, missing_in_quotes
 from agent.verification.shown import QuotePlace, text_around_quotes
-from agent.verification.summary import first_sentences, holds
 from agent.verification.unquoted import find_unquoted
 
 ClaimOrFinding = TypeVar("ClaimOrFinding", Claim, Finding)
 MOST_OFFERED = 2  # sentences that are shown beside a claim's own quotes
-
-
-def shown_text(claim: Claim) -> str:
-    """A claim as a judge reads it, on one line: below its intro, if it has one."""
-    lines = [line for line in claim.intro.split("\n") if not re.fullmatch(r"[\s|:-]*", line)]
-    return " ".join(" ".join((*lines, claim.text)).split())
-
-
-def claim_quote(quote: Quote) -> Claim:
-    """A quoted sentence as a claim of its own."""
-    return Claim(text=" ".join(strip_markers(quote.text).split()), citations=(quote.source,))
-
-
-def value_claim(slot: str, value: Scalar, citations: Iterable[int] = ()) -> Claim:
-    """A slot's value as a claim. The number of an item in its list says nothing of it."""
-    name = re.sub(r"\[\d+\]", "[]", slot)
-    return Claim(text=" ".join(f"{name}: {value}".split()), citations=tuple(citations))
 
 
 class Bench:
@@ -83,7 +70,7 @@ class Bench:
         """The values of the slots as claims, each with its quotes."""
         values: dict[Claim, list[Quote]] = {}
         for finding in self._findings:
-            for value in _values_of(finding):
+            for value in finding.values:
                 quotes = quotes_of_value(value, finding)
                 claim = value_claim(finding.slot, value, dict.fromkeys(q.source for q in quotes))
                 values.setdefault(claim, quotes)
@@ -269,7 +256,7 @@ class Bench:
         known = {shown_text(claim) for claim in self.claims}
         new: dict[str, list[Claim]] = {}
         for claim in corrected.claims:
-            old = max(failed, key=lambda f: _count_shared(f.text, claim.text))
+            old = max(failed, key=lambda f: count_shared(f.text, claim.text))
             placed = claim.model_copy(update={"form": old.form, "intro": old.intro})
             if shown_text(placed) not in known and claim.citations:
                 new.setdefault(shown_text(old), []).append(placed)
@@ -285,8 +272,8 @@ class Bench:
         dropped = [c for row in rows for c in row if drop and c.verdict in FAILING]
         report = self._answer.report
         last = len(kept) - len(report.conflicts if report else ())  # conflicts have intros of ours
-        kept = [*_check_intros(kept[:last], self.places), *kept[last:]]
-        verified = _rebuild(self._answer, kept, self._quotes, dropped)
+        kept = [*check_intros(kept[:last], self.places), *kept[last:]]
+        verified = rebuild_answer(self._answer, kept, self._quotes, dropped)
         return verified.model_copy(update={"findings": self._judge_findings()})
 
     def _tell(self, claim: Claim) -> Claim:
@@ -321,86 +308,3 @@ class Bench:
 def _give(judged: ClaimOrFinding, assessment: Assessment) -> ClaimOrFinding:
     given = assessment._asdict()
     return judged.model_copy(update={k: given[k] for k in given if k in type(judged).model_fields})
-
-
-# --- values ---------------------------------------------------------------------------------------
-
-
-def _values_of(finding: Finding) -> list[Scalar]:
-    values = [finding.value, *(other.value for other in finding.alternatives)]
-    return [value for value in values if value is not None]
-
-
-def quotes_of_value(value: Scalar, finding: Finding) -> list[Quote]:
-    """The quotes of a finding that hold a value; all of them where none does by itself."""
-    held = [quote for quote in finding.quotes if holds_value(quote.text, value)]
-    return held or list(finding.quotes)
-
-
-# --- claims ---------------------------------------------------------------------------------------
-
-
-def _count_shared(one: str, other: str) -> int:
-    return len(set(content_words(one)) & set(content_words(other)))
-
-
-def claim_groups(answer: Composed) -> list[tuple[Claim, ...]]:
-    """The claims of each text: of the answer, of the report's themes, of its conflicts."""
-    report = answer.report
-    themes = [*(theme.claims for theme in report.themes), report.conflicts] if report else []
-    return [answer.claims, *themes]
-
-
-def _check_intros(
-    rows: list[list[Claim]], places: Callable[[Claim], Sequence[QuotePlace]]
-) -> list[list[Claim]]:
-    """The rows, without the words above a list whose quantities its items' quotes do not give.
-
-    Nor do those stay above a list that nobody judged.
-    """
-    left: dict[str, str] = {}
-    listed = [claim for row in rows for claim in row if claim.intro]
-    for intro, group in groupby(listed, key=lambda claim: claim.intro):
-        claims = list(group)
-        given = [place for claim in claims for place in places(claim)]
-        counted = f"{len(claims)}" in missing_in_quotes(intro, given)
-        is_unjudged = all(claim.by == "rule" for claim in claims)
-        if is_unjudged or (missing_in_quotes(intro, given) and not counted):
-            left[intro] = "\n".join(line for line in intro.split("\n") if line.startswith("|"))
-
-    def shorten(claim: Claim) -> Claim:
-        return claim.model_copy(update={"intro": left.get(claim.intro, claim.intro)})
-
-    return [list(map(shorten, row)) for row in rows]
-
-
-def _rebuild(
-    answer: Composed, rows: Sequence[list[Claim]], quotes: Iterable[Quote], dropped: list[Claim]
-) -> Verified:
-    """The answer with what stands in each claim's place; a theme that is empty goes."""
-    left = iter(rows)
-
-    def replace(claims: Sequence[Claim]) -> tuple[Claim, ...]:
-        return tuple(claim for _ in claims for claim in next(left))
-
-    summary = replace(answer.claims)
-    report = answer.report and _report(answer.report, replace)
-    if report and not holds(summary, report):  # or it is not written yet
-        dropped = [*dropped, *summary]
-        summary = tuple(first_sentences(report.themes))
-    rest = claim_groups(answer.model_copy(update={"report": report}))[1:]
-    everything = make_answered([*summary, *(c for claims in rest for c in claims)], quotes)
-    return Verified(
-        text=make_answered(summary, ()).text,
-        quotes=everything.quotes,
-        claims=summary,
-        report=report,
-        dropped=tuple(dict.fromkeys(dropped)),
-    )
-
-
-def _report(report: Report, place: Callable[[Sequence[Claim]], tuple[Claim, ...]]) -> Report:
-    themes = [one.model_copy(update={"claims": place(one.claims)}) for one in report.themes]
-    was_empty = [not one.claims for one in report.themes]  # all of it is told elsewhere
-    kept = tuple(t for t, e in zip(themes, was_empty, strict=True) if t.claims or t.open or e)
-    return report.model_copy(update={"themes": kept, "conflicts": place(report.conflicts)})

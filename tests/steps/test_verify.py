@@ -36,7 +36,7 @@ from agent.state import (
 )
 from agent.steps.judges import JudgeClaims, Judgements
 from agent.steps.verify import MendClaims, Verify
-from agent.verification.bench import shown_text
+from agent.verification.claims import shown_text
 from agent.verification.rules import is_quoted, missing_in_quotes
 from agent.verification.shown import QuotePlace
 
