@@ -33,13 +33,6 @@ def number_words() -> dict[str, float]:
     return cardinals() | _load_values("ordinals") | _load_values("german")
 
 
-@cache
-def small_cardinals() -> frozenset[str]:
-    """Words for two to twelve things, in English and German."""
-    counted = cardinals() | _load_values("german")
-    return frozenset(word for word, value in counted.items() if 2 <= value <= 12)
-
-
 def scales() -> dict[str, float]:
     """Words that multiply what stands before them (`hundred`, `million`), and by how much."""
     return _load_values("scales")

@@ -13,7 +13,8 @@ from typing import NamedTuple
 from agent.evidence.lists import find_lists, list_lengths
 from agent.evidence.markers import strip_markers
 from agent.evidence.quantities.numbers import digit_readings
-from agent.evidence.quantities.reading import Day, Number, Quantity, Reader, Score, years_unit
+from agent.evidence.quantities.patterns import years_unit
+from agent.evidence.quantities.reading import Day, Number, Quantity, Reader, Score
 from agent.evidence.words import plain_words
 
 LONGEST_CLAIM = 10_000  # characters of a claim, or of a value, whose quantities are read
@@ -42,7 +43,7 @@ def missing_quantities(claim: str, quotes: Texts, *, derived: bool = True) -> tu
 
 def find_missing(claim: str, quotes: Texts, *, derived: bool = True) -> tuple[Quantity, ...]:
     """As `missing_quantities`, the quantities themselves."""
-    wanted = read_quantities(claim, quotes)
+    wanted = read_quantities(claim)
     if not wanted:
         return ()
     given = _read_evidence(tuple(quotes), LONGEST_QUOTES)
@@ -61,15 +62,12 @@ def stands_on_page(quantity: Quantity, text: str) -> bool:
     return len(text) > LONGEST_PAGE or given.is_cut or _stands(quantity, given)
 
 
-def read_quantities(claim: str, beside: Texts = ()) -> tuple[Quantity, ...]:
-    """The quantities that a claim states, each once, in order of their kind.
-
-    `beside`: what it is held against, which tells of `the two towns` whether it counts.
-    """
+def read_quantities(claim: str) -> tuple[Quantity, ...]:
+    """The quantities that a claim states, each once, in order of their kind."""
     text = strip_markers(claim[:LONGEST_CLAIM])
     first, _, rest = text.lstrip().partition(" ")
     is_listed = first[:-1].isdecimal() and first.endswith((".", ")"))  # `4. Turn it on`
-    return tuple(dict.fromkeys(Reader(rest if is_listed else text, beside=beside).quantities))
+    return tuple(dict.fromkeys(Reader(rest if is_listed else text).quantities))
 
 
 def find_operand(wanted: Quantity, text: str) -> tuple[str, Quantity] | None:

@@ -11,33 +11,24 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import date
 from decimal import Decimal
-from functools import cache
-from itertools import islice, permutations
+from itertools import islice
 from string import capwords
 from typing import NamedTuple
 
-from agent.evidence.language import LANGUAGES, load_months, month_names
-from agent.evidence.quantities import numbers
-from agent.evidence.quantities.dates import months
-from agent.evidence.quantities.numbers import CHINESE_DIGITS, number_words, scales
-from agent.evidence.words import RAISED, UNSPACED, normalize, strip_accents, word_lists
+from agent.evidence.quantities import numbers, patterns
+from agent.evidence.quantities.numbers import CHINESE_DIGITS, number_words
+from agent.evidence.quantities.patterns import Unit
+from agent.evidence.words import RAISED, normalize, strip_accents
 
 YEARS = range(1000, 2101)
 MOST_DIGITS = 12  # of a number that is compared by its value
 #: Tables of words before a rounded number; those with longer words (`no more than`) first.
 ROUGH = ("least", "most", "nearly", "over", "under", "about")
 MOST_NUMBERS = 20_000  # of a text: many times more than a page of prose has; the rest is cut off
-
-
-class Unit(NamedTuple):
-    """What a number counts: a dimension, and how many of its smallest units one is."""
-
-    dimension: str
-    size: float
 
 
 class Number(NamedTuple):
@@ -107,7 +98,7 @@ def _plain(text: str) -> str:
     text = _POWER.sub(_write_out, text) if "10" in text else text
     text = text if text.isascii() else RAISED.sub("", text)
     apart = normalize("NFKD", text.translate(_SIGNS)).translate(_SIGNS)
-    return _NUMERALS.sub(_to_digits, _without_marks(apart))
+    return _NUMERALS.sub(_to_digits, patterns.without_marks(apart))
 
 
 #: `10⁶`, `3.2 × 10⁻⁴`, `10^6`, `10^(-4)`.
@@ -121,14 +112,6 @@ def _write_out(power: re.Match[str]) -> str:
     exponent = int(unicodedata.normalize("NFKC", power[2] or power[3]).replace("−", "-"))
     value = Decimal((power[1] or "1").replace(",", ".")).scaleb(exponent)
     return f"{value:f}"
-
-
-def _without_marks(text: str) -> str:
-    """A decomposed text without accents and vowel signs."""
-    if text.isascii():
-        return text
-    bare = "".join(char for char in text if not unicodedata.combining(char))
-    return unicodedata.normalize("NFC", bare)
 
 
 #: Chinese numerals that are meant as a number: several, or one before a counter.
@@ -147,13 +130,9 @@ def _to_digits(found: re.Match[str]) -> str:
 
 
 class Reader:
-    """The quantities of one text. Each kind is read from what the ones before it left.
+    """The quantities of one text. Each kind is read from what the ones before it left."""
 
-    `beside`: what a claim is held against. `the twelve letters` counts where that has four.
-    """
-
-    def __init__(self, text: str, *, is_evidence: bool = False, beside: Sequence[str] = ()) -> None:
-        self._beside = beside
+    def __init__(self, text: str, *, is_evidence: bool = False) -> None:
         self.quantities: list[Quantity] = []
         self.loose: set[float] = set()
         self._is_evidence = is_evidence
@@ -161,17 +140,17 @@ class Reader:
         last = next(islice(re.finditer(r"\d+", plain), MOST_NUMBERS, None), None)
         self._text, self.is_cut = plain[: last.start() if last else None], bool(last)
         for pattern, read in (
-            (_numeric_dates(), self._read_numeric_date),
-            (_day_month(), self._read_days),
-            (_month_day(), self._read_days),
-            (_month_year(), self._read_days),
-            (_east_asian_dates(), self._read_east_asian_date),
-            (_SEASON, self._read_season),
-            (_FRACTION, lambda _: None if is_evidence else []),
-            (_SCORE, self._read_score),
-            (_SPAN, self._read_span),
-            (_number_pattern(), self._read_number),
-            (_word_pattern(is_evidence), self._read_words),
+            (patterns.numeric_dates(), self._read_numeric_date),
+            (patterns.day_month(), self._read_days),
+            (patterns.month_day(), self._read_days),
+            (patterns.month_year(), self._read_days),
+            (patterns.east_asian_dates(), self._read_east_asian_date),
+            (patterns.SEASON, self._read_season),
+            (patterns.FRACTION, lambda _: None if is_evidence else []),
+            (patterns.SCORE, self._read_score),
+            (patterns.SPAN, self._read_span),
+            (patterns.number_pattern(), self._read_number),
+            (patterns.word_pattern(is_evidence), self._read_words),
         ):
             self._take(pattern, read)
 
@@ -199,7 +178,7 @@ class Reader:
     def _read_days(self, match: re.Match[str]) -> _Found:
         """A day, or the first and the last of several; a month with its year, or alone."""
         groups = match.groupdict()
-        month = _month_number(groups["month"] or match["alone"])
+        month = patterns.month_number(groups["month"] or match["alone"])
         days = [int(day) for day in map(groups.get, ("first", "day", "last")) if day]
         if not all(0 < day < 32 for day in days):
             return None
@@ -216,7 +195,7 @@ class Reader:
     # --- scores, spans and numbers ---
 
     def _read_score(self, match: re.Match[str]) -> _Found:
-        if _unit_pattern().match(match.string, match.end()) and match["by"] != ":":
+        if patterns.unit_pattern().match(match.string, match.end()) and match["by"] != ":":
             return None  # a range: 10-15 years
         return [Score(match[0], (int(match["a"]), int(match["b"])))]
 
@@ -232,10 +211,12 @@ class Reader:
         is_year = len(digits) == 4 and digits.isdecimal() and int(digits) in YEARS
         if match["name"] and not self._is_evidence and not is_year:
             return []
-        unit = _units().get(money[-1:]) or _units().get(strip_accents(match["unit"] or ""))
-        found = _scale_pattern().findall(scale)
+        unit = patterns.named_units().get(money[-1:]) or patterns.named_units().get(
+            strip_accents(match["unit"] or "")
+        )
+        found = patterns.scale_pattern().findall(scale)
         names = (unicodedata.normalize("NFC", strip_accents(name.rstrip("."))) for name in found)
-        times = math.prod(_scales()[name] for name in names)
+        times = math.prod(patterns.scale_values()[name] for name in names)
         if money and match["unit"] == "m":  # $5m
             times *= 1e6
         if match["sign"]:
@@ -245,24 +226,25 @@ class Reader:
         text = match[0].removeprefix(match["name"] or "").strip()
         values = tuple(value * times for value in numbers.digit_readings(digits))
         if match["prefix"] and not self._is_evidence:
-            values += tuple(value * _PREFIXES[match["prefix"].lower()] for value in values)
+            values += tuple(value * patterns.PREFIXES[match["prefix"].lower()] for value in values)
         plain = re.sub(r"\D", "", digits)
         exact = plain if len(plain) > MOST_DIGITS and not found else ""
         return [Number(text, values, unit, self._rough(match.start()), exact=exact)]
 
     def _rough(self, at: int) -> str:
-        """How a number at an offset is rounded, by the words before it; of a claim alone."""
-        return "" if self._is_evidence else find_rounding(self._text, at)[0]
+        """Which of `ROUGH` the words before an offset of a claim are; "" for none."""
+        before = strip_accents(self._text[max(0, at - 30) : at]).rstrip(" $€£¥")
+        found = (kind for kind in ROUGH if patterns.rough_pattern(kind).search(before))
+        return "" if self._is_evidence else next(found, "")
 
     def _read_words(self, match: re.Match[str]) -> Sequence[Quantity]:
         """The numbers written out in a run of number words."""
         found: list[Quantity] = []
         words = [strip_accents(word) for word in re.split(r"[\s-]+", match[0])]
-        is_plain = len(words) == 1 and words[0] in numbers.small_cardinals()
-        if is_plain and self._follows_article(match.start()) and not self._counts_here(match):
-            return []  # `the two schemes`: which ones, not how many
         if self._is_evidence:
-            self.loose |= {value for word in words for value in _loose_values().get(word, ())}
+            self.loose |= {
+                value for word in words for value in patterns.loose_values().get(word, ())
+            }
         at = 0
         while at < len(words):
             used, value = numbers.read_number_words(words[at : at + 8])
@@ -272,29 +254,10 @@ class Reader:
             at += used or 1
         return found
 
-    def _counts_here(self, match: re.Match[str]) -> bool:
-        """Whether this is evidence, or what stands beside it counts others of the same name."""
-        noun = " ".join(match.string[match.end() :].split()[:1]).rstrip(".,;:!?")
-        others = "|".join(numbers.small_cardinals() - {match[0].casefold()})
-        rival = re.compile(rf"(?<!\w)(?:{others}) {re.escape(noun)}(?!\w)", re.I)
-        return self._is_evidence or any(rival.search(text) for text in self._beside if noun)
-
-    def _follows_article(self, at: int) -> bool:
-        before = self._text[max(0, at - 10) : at].casefold().split()
-        return bool(before) and before[-1] in word_lists()["quantities"]["definite"].split()
-
     def _make_number(self, match: re.Match[str], text: str, value: float) -> Number:
-        found = _unit_pattern().match(match.string, match.end())
-        unit = _units()[strip_accents(found["unit"])] if found else None
+        found = patterns.unit_pattern().match(match.string, match.end())
+        unit = patterns.named_units()[strip_accents(found["unit"])] if found else None
         return Number(text, (value,), unit, self._rough(match.start()))
-
-
-def find_rounding(text: str, at: int) -> tuple[str, int]:
-    """Which of `ROUGH` stands before an offset, and where its words begin; "" for none."""
-    begin = max(0, at - 30)
-    before = strip_accents(text[begin:at]).rstrip(" $€£¥")
-    found = ((kind, _rough_pattern(kind).search(before)) for kind in ROUGH)
-    return next(((kind, begin + match.start()) for kind, match in found if match), ("", at))
 
 
 def _int(digits: str | None) -> int | None:
@@ -325,194 +288,3 @@ def parse_date(text: str) -> date | None:
 def read_scores(text: str) -> set[tuple[int, int]]:
     """The scores in a text as pairs: `4–2` is (4, 2)."""
     return {one.ends for one in Reader(text).quantities if isinstance(one, Score)}
-
-
-# --- patterns and tables, made at first use -----------------------------------------------------
-
-
-def _table(name: str) -> list[list[str]]:
-    """The entries of a table of `words.toml`, which bars divide."""
-    return [entry.split() for entry in str(word_lists()["quantities"][name]).split("|")]
-
-
-@cache
-def _month() -> str:
-    """Names of months; those of English and German with a capital: `may` is a verb."""
-    capital = [name.capitalize() for name in month_names("en", "de").split("|")]
-    capital += [name.upper() for name in capital if len(name) > 3]
-    others = [tag for tag in LANGUAGES if tag not in ("en", "de")]
-    spellings = [names for tag in others for names in load_months(tag)]
-    # of three letters, the beginning of another name may be a word (`set`)
-    told = {
-        one
-        for names in spellings
-        for one in names
-        if len(one) > 3 or not any(x != one and x.startswith(one) for x in names)
-    }
-    bare = ([_without_marks(normalize("NFKD", x)) for x in names] for names in (capital, told))
-    in_case, in_any = ("|".join(_longest_first(names)) for names in bare)
-    return rf"(?:(?:{in_case})|(?i:{in_any}))\.?(?!\w)"
-
-
-def _longest_first(names: Iterable[str]) -> list[str]:
-    return sorted(set(names), key=lambda name: (-len(name), name))
-
-
-def _month_number(name: str) -> int:
-    return months()[strip_accents(name.rstrip("."))]
-
-
-_DAY = r"(?:st|nd|rd|th|er|o|a|\.)?"
-_YEAR = r"(?P<year>1\d{3}|20\d{2})(?![\d\w])"
-_OF = r"(?:of |de |del |di |du |d')?"
-
-
-@cache
-def _numeric_dates() -> re.Pattern[str]:
-    return re.compile(
-        r"(?<![\d.,/-])(?:(?P<year>\d{4})(?P<by>[-/.])(?P<m>\d{1,2})(?P=by)(?P<d>\d{1,2})"
-        r"|(?P<a>\d{1,2})(?P<by2>[-/.])(?P<b>\d{1,2})(?P=by2)(?P<last>\d{4}))(?![\d/-]|\.\d)"
-    )
-
-
-@cache
-def _day_month() -> re.Pattern[str]:
-    return re.compile(
-        rf"(?<![\w.,-])(?:(?P<first>\d{{1,2}}){_DAY}\s?(?:-|to|and|bis|und)\s?)?"
-        rf"(?P<day>\d{{1,2}}){_DAY}\s{_OF}(?P<month>{_month()})(?:,?\s{_OF}{_YEAR})?"
-    )
-
-
-@cache
-def _month_day() -> re.Pattern[str]:
-    return re.compile(
-        rf"\b(?P<month>{_month()})\s(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?!\d|[.,:]\d)"
-        rf"(?:\s?(?:-|to|and)\s?(?P<last>\d{{1,2}})(?:st|nd|rd|th)?(?!\d))?(?:,?\s{_YEAR})?"
-    )
-
-
-@cache
-def _month_year() -> re.Pattern[str]:
-    prepositions = "in|since|until|till|by|from|during|early|late|mid|im|seit|bis|ab"
-    return re.compile(
-        rf"\b(?P<month>{_month()}),?\s{_OF}{_YEAR}"
-        rf"|(?<!\w)(?:{prepositions})[ -](?P<alone>{_month()})(?=[\s.,;)]|$)"
-    )
-
-
-@cache
-def _east_asian_dates() -> re.Pattern[str]:
-    return re.compile(
-        r"(?<!\d)(?:(?P<y>\d{4})\s?[年년]\s?(?P<m>\d{1,2})\s?[月월](?:\s?(?P<d>\d{1,2})\s?[日号號일])?"
-        r"|(?P<m2>\d{1,2})\s?[月월]\s?(?P<d2>\d{1,2})\s?[日号號일])"
-    )
-
-
-_SEASON = re.compile(r"(?<![\d.,/-])(1\d{3}|20\d{2})[-/](\d{2})(?![\d/-]|[.,]\d)")
-#: `mb/d`, million barrels per day: what the first letter may multiply by.
-_PREFIXES = {"k": 1e3, "m": 1e6, "b": 1e9, "g": 1e9, "t": 1e12}
-_FRACTION = re.compile(
-    r"(?i:\b(?:an?|one|two|three|four)[ -](?:half|third|quarter|fourth|fifth|tenth)s?\b)"
-    r"|(?<![\d/])\d/\d(?![\d/])"
-)
-_SCORE = re.compile(
-    r"(?<![\w.,/-])(?P<a>\d{1,3})(?:\s?(?P<by>[-:])\s?|比)(?P<b>\d{1,3})(?![\w%]|[.,]\d|\s?[-:/]\d)"
-)
-_SPAN = re.compile(
-    r"\b(?P<decade>\d{3}0)(?:'?s\b|er\b|年代)"
-    r"|\b(?:(?P<century>\d{1,2})(?:st|nd|rd|th|\.)?|(?P<spelled>[a-z]{4,12}teenth|twentieth))"
-    r"(?:[ -](?:century|centuries|Jahrhunderts?)|世[纪紀])"
-)
-
-
-@cache
-def _number_pattern() -> re.Pattern[str]:
-    digits = r"\d{1,3}(?:[ ']\d{3})+(?:[.,]\d{1,20})?(?!\d)|\d{1,1000}(?:[.,]\d{1,100}){0,12}"
-    scale = rf"(?:(?!\sB\.\s?C)[\s-]?{_scale_pattern().pattern}){{1,2}}"  # `539 B.C.` is a year
-    return re.compile(
-        rf"(?:(?P<money>US\$|[$€£¥₹])\s?)?(?P<name>[^\W\d_{UNSPACED}]-?)?"
-        r"(?:(?<![\w)\]-])(?P<sign>-|(?i:minus )))?"
-        rf"(?<![\d.,])(?P<digits>{digits})(?:st|nd|rd|th)?(?P<scale>{scale})?"
-        rf"(?:{_unit_pattern().pattern})?(?:(?=\s(?P<prefix>[kmbgtKMBGT])[a-z]{{1,3}}/[a-z]))?"
-        r"(?![A-Za-z\d])"
-    )
-
-
-@cache
-def _scales() -> dict[str, float]:
-    more = {name: float(value) for value, *names in _table("scales") for name in names}
-    letters = {"k": 1e3, "m": 1e6, "bn": 1e9, "b": 1e9, "mn": 1e6, "tn": 1e12}
-    return {**scales(), **more, **letters}
-
-
-@cache
-def _scale_pattern() -> re.Pattern[str]:
-    return re.compile(rf"(?:{_names_in_text(_scales().keys() - {'m'})}|M(?![^\W_]))\.?")
-
-
-def _names_in_text(names: Iterable[str]) -> str:
-    """Names as they stand in a text, in any case; Chinese and Japanese without a blank behind."""
-    longest = _longest_first(names)
-    spaced = "|".join(re.escape(name) for name in longest if not _is_unspaced(name))
-    signs = "|".join(re.escape(name) for name in longest if _is_unspaced(name))
-    return rf"(?i:(?:{spaced})(?![^\W_])|{signs})"
-
-
-def _is_unspaced(name: str) -> bool:
-    return name[0] > "\u2e80"
-
-
-@cache
-def _units() -> dict[str, Unit]:
-    """Units by every name that they have."""
-    return {
-        name: Unit(dimension, float(size))
-        for dimension, size, *names in _table("units")
-        for name in map(strip_accents, names)
-    }
-
-
-@cache
-def unit_factors() -> frozenset[float]:
-    """How many of one unit another one of its dimension is, for any two."""
-    pairs = permutations(set(_units().values()), 2)
-    return frozenset(a.size / b.size for a, b in pairs if a.dimension == b.dimension)
-
-
-def years_unit() -> Unit:
-    """A year as a unit."""
-    return _units()["years"]
-
-
-@cache
-def _unit_pattern() -> re.Pattern[str]:
-    kinds = "working|business|calendar|light|metric|US|U\\.S\\.|American"
-    return re.compile(rf"[\s-]?(?:(?:{kinds})\s)?(?P<unit>{_names_in_text(_units())})")
-
-
-@cache
-def _rough_pattern(kind: str) -> re.Pattern[str]:
-    words = [" ".join(words) for words in _table(kind)]
-    spaced = "|".join(word for word in words if not _is_unspaced(word))
-    signs = "|".join(word for word in words if _is_unspaced(word))
-    more = {"about": "|[~≈]", "over": "|>", "under": "|<"}.get(kind, "")
-    return re.compile(rf"(?:(?<![^\W_])(?:{spaced})(?: (?:a|an|the|de|di))?|{signs}{more})$")
-
-
-@cache
-def _loose_values() -> dict[str, tuple[float, ...]]:
-    """The numbers that words of many languages may stand for."""
-    found: dict[str, tuple[float, ...]] = {}
-    for value, name in ((value, name) for value, *names in _table("loose") for name in names):
-        found[name] = (*found.get(name, ()), float(value))
-    return found
-
-
-@cache
-def _word_pattern(is_evidence: bool) -> re.Pattern[str]:
-    """Runs of number words: of English and German, in evidence of more languages."""
-    known = {*number_words(), *scales()} - {"acht", "elf"}  # an eight, an eleven: English words
-    known |= set(_loose_values()) | {"acht", "elf"} if is_evidence else set()
-    word = rf"(?:{'|'.join(_longest_first(known))})"
-    run = rf"(?:(?:an?|one)[ ])?{word}(?:[ -](?:and )?{word})*"
-    return re.compile(rf"(?<![^\W_]){run}(?![^\W_])", re.I)
