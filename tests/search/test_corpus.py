@@ -318,12 +318,6 @@ def test_one_rule_takes_characters_out_wherever_text_is_read(
         assert text.split() == ["Herons", *words, *["end."] * 1000]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_file_without_permission_is_skipped(folder: Path) -> None:
-    (folder / "refunds.md").chmod(0)
-    assert Corpus(folder, None).skipped_files == ("refunds.md: Permission denied",)
-
-
 def test_a_large_file_is_skipped(folder: Path) -> None:
     with (folder / "large.txt").open("wb") as file:
         file.truncate(50_000_001)
@@ -350,18 +344,6 @@ def test_a_corpus_without_documents_is_a_usage_error(tmp_path: Path, name: str) 
     with pytest.raises(UsageError) as caught:
         Corpus(tmp_path / name, None)
     assert caught.value.remedy
-
-
-def test_follows_files_that_change_come_and_go(folder: Path, tmp_path: Path) -> None:
-    cache = tmp_path / "cache"
-    Corpus(folder, cache).close()
-    (folder / "refunds.md").write_text("# Refund policy\n\nThe refund window is 45 days now.\n")
-    (folder / "sub/travel notes.txt").unlink()
-    (folder / "new.md").write_text("# Menu\n\nSoup on Mondays.\n")
-    corpus = Corpus(folder, cache)
-    assert corpus.search("refund")[0].snippet == "The refund window is 45 days now."
-    assert corpus.search("period travel expenses") == ()
-    assert titles(corpus, "soup") == ["Menu"]
 
 
 def test_unchanged_files_are_not_read_again(folder: Path, tmp_path: Path) -> None:
@@ -578,22 +560,6 @@ def test_nothing_heavy_is_imported() -> None:
 
 
 # --- while it is used -----------------------------------------------------------------------------
-
-
-def test_an_open_corpus_follows_its_files(folder: Path, tmp_path: Path) -> None:
-    for cache in (None, tmp_path / "cache"):
-        corpus = Corpus(folder, cache, rescan_seconds=0)
-        (folder / "menu.csv").write_text("Day,Dish\nMonday,Soup\n")
-        assert titles(corpus, "soup") == ["menu"]
-        (folder / "menu.csv").write_text("Day,Dish\nMonday,Dumplings\n")
-        assert titles(corpus, "dumplings") == ["menu"] and not titles(corpus, "soup")
-        (folder / "menu.csv").unlink()
-        assert not titles(corpus, "dumplings") and titles(corpus, "refund")
-        (folder / "menu.docx").write_bytes(b"PK")
-        corpus.search("refund")
-        assert "menu.docx" in corpus.skipped_files[0]
-        (folder / "menu.docx").unlink()
-        corpus.close()
 
 
 @pytest.mark.slow

@@ -12,7 +12,6 @@ from tests.support.web import Web, configure_from
 
 FORM = "Content-Type: multipart/form-data; boundary=x"
 FIELD = b'--x\r\nContent-Disposition: form-data; name="a"\r\n\r\nb\r\n'
-CHUNKS = b"10000\r\n" + b"a" * 65_536 + b"\r\n"
 
 
 @pytest.fixture(scope="module")
@@ -99,12 +98,6 @@ def test_a_body_of_another_kind_is_refused(
 ) -> None:
     assert int(post(web, path, body, kind).split()[1]) == status
     assert web.client.get("/api/health").status_code == 200
-
-
-def test_a_stream_without_end_hears_413(web: Web) -> None:
-    kind = ("Content-Type: application/json", "Transfer-Encoding: chunked")
-    told = send(web, "POST /api/research", *kind, body=CHUNKS * 200 + b"0\r\n\r\n")
-    assert told.startswith(b"HTTP/1.1 413 ")
 
 
 def test_a_second_user_finds_no_document_of_the_first(web: Web) -> None:

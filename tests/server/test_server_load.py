@@ -110,14 +110,6 @@ def test_a_body_that_is_too_deep_or_too_large_a_number_is_refused(web: Web, sche
     assert web.client.get("/api/health").status_code == 200
 
 
-@pytest.mark.parametrize("name", ["max_calls", "max_seconds", "max_usd", "max_tokens", "max_words"])
-def test_a_setting_of_hundreds_of_digits_is_refused(web: Web, name: str) -> None:
-    for number in ("9" * 400, "-" + "9" * 400, "1e400", "0." + "1" * 5000):
-        body = f'{{"question": "{TOPIC}", "{name}": {number}}}'
-        told = web.client.post("/api/research", content=body.encode(), headers=JSON)
-        assert told.status_code == 422 and "too large or too long" in told.text, number
-
-
 HOSTILE = [".*" * 12 + "X", "(a+)+$", "(a|a)*b", "(?:x?){60}x{60}", r"(\w+\s?)*!", "[a-z]*" * 30]
 
 
