@@ -43,7 +43,7 @@ def format_event_line(event: state.Event) -> str:
 def describe_event(event: state.Event) -> str:  # noqa: C901 - one case an event is clearer than a table
     """The detail of an event, in a few words."""
     match event:
-        case state.Started():
+        case state.Started() | state.Understood():
             return event.topic
         case state.Asked():
             return f"{event.task}: {event.model}"
@@ -51,8 +51,6 @@ def describe_event(event: state.Event) -> str:  # noqa: C901 - one case an event
             queries = " | ".join(map(_describe_query, event.sub_queries))
             about = ", ".join(filter(None, (event.question_type, event.search_strategy)))
             return f"{about}: {' / '.join(one.heading for one in event.sections)}: {queries}"
-        case state.Understood():
-            return event.topic
         case state.Queried():
             return f"round {event.round}: {' | '.join(event.queries)}"
         case state.Searched(found=results) | state.Recalled(found=results):
@@ -140,17 +138,8 @@ def to_frames(event: state.Event) -> Iterator[tuple[FrameType, str]]:
         if event.need_more:
             yield "gaps", _shorten(" | ".join(event.new_queries))
     else:
-        yield _frame_type(event), _shorten(_describe_in_frame(event))
-
-
-def _describe_in_frame(event: state.Event) -> str:
-    """The detail of an event beside the type of its frame."""
-    match event:
-        case state.Started():
-            return event.topic
-        case state.Verified():
-            return f"sentences checked: {describe_event(event)}"
-    return describe_event(event)
+        prefix = "sentences checked: " if isinstance(event, state.Verified) else ""
+        yield _frame_type(event), _shorten(prefix + describe_event(event))
 
 
 def _frame_type(event: state.Event) -> FrameType:

@@ -61,14 +61,9 @@ def render_text(page: doc.View, width: int = WIDTH, *, has_colour: bool = False)
 
 def render_on_terminal(page: doc.View, most: int = 10_000) -> str:
     """The page in the width of the terminal under standard output, with colours if it has some."""
-    width, has_colour = measure_terminal()
-    return render_text(page, min(width, most), has_colour=has_colour)
-
-
-def measure_terminal() -> tuple[int, bool]:
-    """The columns of the terminal under standard output, and whether it shows colours."""
     terminal = Console(file=sys.__stdout__)  # it knows NO_COLOR, TERM and old consoles of Windows
-    return terminal.width, terminal.color_system is not None and not terminal.no_color
+    has_colour = terminal.color_system is not None and not terminal.no_color
+    return render_text(page, min(terminal.width, most), has_colour=has_colour)
 
 
 def _render_page(page: doc.View) -> Iterator[RenderableType]:

@@ -61,7 +61,6 @@ def _build_slots(outside: Outside, settings: Settings) -> Strategy:
 
 
 def _build_loop(outside: Outside, settings: Settings) -> Strategy:
-    from agent.strategies.loop.browse import Browse
     from agent.strategies.loop.conclude import Conclude
     from agent.strategies.loop.decide import Decide
     from agent.strategies.loop.strategy import LoopStrategy
@@ -70,7 +69,7 @@ def _build_loop(outside: Outside, settings: Settings) -> Strategy:
     return LoopStrategy(
         Decide(ask, outside.fallback, settings),
         WebSearchTool(outside.search, outside.read, pages_per_query=0),
-        Browse(outside.read, settings),
+        outside.read,
         Reflect(ask, outside.fallback, tokens, lang),
         Conclude(ask, outside.fallback, settings),
         _build_verify(outside, settings),

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from agent.evidence.bare_answers import BARE
+from agent.outside import Read
 from agent.settings import Settings
-from agent.state import Decided, Event, Research
+from agent.state import Decided, Event, Hit, Research
 from agent.steps.follow_parent import FollowParent
 from agent.steps.reflect import Reflect
 from agent.steps.verify import Verify
-from agent.steps.web_search import WebSearchTool
-from agent.strategies.loop.browse import Browse
+from agent.steps.web_search import WebSearchTool, read_pages, salvage_pages
 from agent.strategies.loop.conclude import Conclude
 from agent.strategies.loop.decide import REPEATED, Decide
 
@@ -29,8 +29,8 @@ class LoopStrategy:
     name = "loop"
 
     decide: Decide
-    search: WebSearchTool  # reads no page: `browse` does
-    browse: Browse
+    search: WebSearchTool  # reads no page: the loop does
+    read: Read
     reflect: Reflect  # only for slots that the caller named
     conclude: Conclude
     verify: Verify
@@ -57,13 +57,17 @@ class LoopStrategy:
             yield from self._decide(research)
             if research.round > earlier_rounds:
                 yield from self.search(research)
-                yield from self.browse(research)
+                yield from read_pages(self.read, self._choose_hits(research), research)
             elif _is_done(research):
                 return
 
     def _has_step_left(self, research: Research) -> bool:
         """Whether it may decide once more."""
         return len(research.events_of(Decided)) < self.settings.max_steps
+
+    def _choose_hits(self, research: Research) -> list[Hit]:
+        """The untried hits of a round, by rank, each page once."""
+        return research.untried_hits_by_rank(self.settings.effort.pages_per_step)
 
     def _decide(self, research: Research) -> Iterator[Event]:
         had_answer = research.answer is not None
@@ -73,7 +77,7 @@ class LoopStrategy:
 
     def finish(self, research: Research) -> Iterator[Event]:
         """The best answer from what is known; a model is asked only as far as the budget allows."""
-        yield from self.browse.salvage(research)
+        yield from salvage_pages(self.read, self._choose_hits(research), research)
         if research.slots and research.sources and not research.are_findings_current:
             yield from self.reflect.run_without_model(research)
         if not research.answer:
