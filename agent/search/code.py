@@ -35,9 +35,7 @@ class GitHub(CodeService):
     Each kind of search has an allowance: that of files 10 requests a minute, the others 30.
     """
 
-    name, account, needs_key, path, rows = "github", "github", True, "/search/code", "items"
-    asked = "q={all}&per_page={count}"
-    fields = "URL=html_url"
+    name, account, needs_key = "github", "github", True
 
     @property
     def headers(self) -> dict[str, str]:
@@ -53,9 +51,7 @@ class GitHub(CodeService):
 class GitHubIssues(GitHub):
     """Threads about faults and wishes."""
 
-    name, path, since = "github_issues", "/search/issues", " created:>={day}"
-    asked = "q={all} is:issue{since}&per_page={count}"
-    fields = "title=title URL=html_url snippet=body day=created_at"
+    name = "github_issues"
 
     def complete(self, row: Json) -> Json:
         return {}
@@ -64,9 +60,7 @@ class GitHubIssues(GitHub):
 class GitHubRepositories(GitHubIssues):
     """Repositories, by their names and descriptions."""
 
-    name, path, since = "github_repositories", "/search/repositories", " pushed:>={day}"
-    asked = "q={all}{since}&per_page={count}"
-    fields = "title=full_name URL=html_url snippet=description day=pushed_at docs=homepage"
+    name = "github_repositories"
 
 
 class Packages(CodeService):
@@ -83,30 +77,19 @@ class Packages(CodeService):
 class Npm(Packages):
     """https://api-docs.npmjs.com/#tag/Search, whose text has 2 to 64 characters."""
 
-    name, path, rows = "npm", "/-/v1/search", "objects"
-    asked, page = "text={all}&size={count}", "https://www.npmjs.com/package/{}"
-    fields = (
-        "name=package.name version=package.version snippet=package.description day=package.date "
-        "docs=package.links.homepage"
-    )
+    name = "npm"
 
 
 class Crates(Packages):
     """https://crates.io/data-access: it wants to know who asks, at most once a second."""
 
-    name, path, rows, seconds_apart = "crates", "/api/v1/crates", "crates", 1.0
-    asked, page = "q={all}&per_page={count}", "https://crates.io/crates/{}"
-    fields = "name=name version=max_version snippet=description day=updated_at docs=documentation"
+    name = "crates"
 
 
 class PyPi(Packages):
     """https://docs.pypi.org/api/json. It has no search: words of a query are names of packages."""
 
-    name, page = "pypi", "https://pypi.org/project/{}/"
-    fields = (
-        "name=info.name version=info.version snippet=info.summary day=urls.0.upload_time "
-        "docs=info.project_urls.Documentation|info.docs_url|info.home_page"
-    )
+    name = "pypi"
 
     def search(self, query: str) -> tuple[Hit, ...]:
         """The packages that a query names, in its order. Raises SearchFailed."""

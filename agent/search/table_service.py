@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import textwrap
+import tomllib
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import cached_property
+from functools import cache, cached_property
+from importlib.resources import files
 from typing import Any
 
 from agent.errors import UsageError
@@ -21,8 +23,13 @@ MAX_TOGETHER = 6  # and of one whose words must all be in a text,
 MAX_CHARS = 64  # with its length: the search of npm takes no more
 
 
+@cache
+def _load_tables() -> dict[str, dict[str, Any]]:
+    return tomllib.loads(files("agent.search").joinpath("services.toml").read_text("utf-8"))
+
+
 class TableService(Service):
-    """A service with a `path`, the parameters of a request, where a reply has what, and `build`.
+    """A service with its `name` in `services.toml`, and `build`.
 
     Between two requests of all runs that use one cache folder are `seconds_apart`.
     """
@@ -35,6 +42,10 @@ class TableService(Service):
     rows: str  # where the list of results is in a reply: see `read_fields`
     fields: str
     seconds_apart: float = 0.0
+
+    def __init_subclass__(cls) -> None:
+        for name, value in _load_tables().get(getattr(cls, "name", ""), {}).items():
+            setattr(cls, name, value)
 
     @cached_property
     def _turns(self) -> RateLimits:

@@ -18,9 +18,7 @@ class Arxiv(ScholarService):
     Where a preprint names the DOI of its published version, that is the work.
     """
 
-    name, path, seconds_apart, prefix = "arxiv", "/query", 3.0, "all:"
-    asked = "search_query=({or}){since}&max_results={count}"
-    since = " AND submittedDate:[{day:%Y%m%d}0000 TO 300001010000]"
+    name = "arxiv"
 
     def read(self, data: bytes) -> Iterator[Json]:
         try:

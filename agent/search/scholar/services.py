@@ -40,14 +40,7 @@ class ScholarService(TableService):
 class Crossref(ScholarService):
     """https://api.crossref.org/swagger-ui/index.html; `updated-by` has Retraction Watch too."""
 
-    name, path, rows = "crossref", "/works", "message.items"
-    asked = "query={q}&rows={count}&filter={since}&mailto={mail}"
-    since = "from-pub-date:{day}"
-    fields = (
-        "title=title DOI=DOI type=type container-title=container-title publisher=publisher URL=URL "
-        "volume=volume issue=issue page=page abstract=abstract retracted=updated-by"
-    )
-    authors = "author:family:given:name"
+    name = "crossref"
 
     def complete(self, row: Json) -> Json:
         day = next(iter(read_fields(row, "d=issued.date-parts")["d"] or []), None)
@@ -57,16 +50,7 @@ class Crossref(ScholarService):
 class EuropePmc(ScholarService):
     """PubMed's works: https://europepmc.org/RestfulWebService, `resultType=core`."""
 
-    name, path, rows = "europepmc", "/search", "resultList.result"
-    asked = "query=({or}){since}&email={mail}&pageSize={count}&format=json&resultType=core"
-    since = " AND FIRST_PDATE:[{day} TO 3000-12-31]"
-    fields = (
-        "DOI=doi PMID=pmid PMCID=pmcid type=pubTypeList.pubType retracted=pubTypeList.pubType "
-        "day=firstPublicationDate|pubYear container-title=journalInfo.journal.title page=pageInfo "
-        "volume=journalInfo.volume issue=journalInfo.issue abstract=abstractText title=title "
-        "publisher=bookOrReportDetails.publisher"
-    )
-    authors = "authorList.author:lastName:firstName:collectiveName"
+    name = "europepmc"
 
     def complete(self, row: Json) -> Json:
         """Its page, a title without the full stop of PubMed, and the full text of an open work."""
@@ -81,15 +65,7 @@ class EuropePmc(ScholarService):
 class OpenAlex(ScholarService):
     """https://developers.openalex.org/api-reference/works. Without a key ten searches a day."""
 
-    name, path, rows = "openalex", "/works", "results"
-    asked = "search={q}&per-page={count}&filter={since}&mailto={mail}&api_key={key}"
-    since = "from_publication_date:{day}"
-    fields = (
-        "title=display_name|title DOI=doi type=type day=publication_date retracted=is_retracted "
-        "container-title=primary_location.source.display_name volume=biblio.volume URL=id "
-        "issue=biblio.issue page=biblio.first_page+biblio.last_page place=best_oa_location.pdf_url"
-    )
-    authors = "authorships:author.display_name"
+    name = "openalex"
 
     def complete(self, row: Json) -> Json:
         """The abstract, which is told as its words, each with its places."""
@@ -105,19 +81,7 @@ class OpenAlex(ScholarService):
 class SemanticScholar(ScholarService):
     """https://api.semanticscholar.org/api-docs/graph. All without a key share one allowance."""
 
-    name, path, rows = "semantic_scholar", "/paper/search", "data"
-    asked = (
-        "query={q}&limit={count}&publicationDateOrYear={since}&fields=title,abstract,year,venue,"
-        "url,publicationDate,authors,journal,externalIds,openAccessPdf,publicationTypes"
-    )
-    since = "{day}:"
-    fields = (
-        "title=title type=publicationTypes day=publicationDate|year volume=journal.volume URL=url "
-        "container-title=journal.name|venue page=journal.pages abstract=abstract "
-        "place=openAccessPdf.url DOI=externalIds.DOI PMID=externalIds.PubMed"
-    )
-    authors = "authors:name"
-    seconds_apart = 1.0
+    name = "semantic_scholar"
 
     def read(self, data: bytes) -> Iterator[Json]:
         body = self.endpoint.parse_object(data)
