@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from copy import deepcopy
 from typing import Any
 
@@ -59,7 +60,12 @@ def calls_itself_paid(tree: Element) -> bool:
 
 def read_data(tree: Element) -> list[str]:
     """The lines of JSON-LD about products, events, recipes, questions."""
-    return [line for node in _nodes(tree) for line in write_value(_prune(node), "")]
+    lines: list[str] = []
+    for script in _scripts(tree):
+        with suppress(ValueError, RecursionError):
+            for node in _nodes(json.loads(script, strict=False)):
+                lines += write_value(_prune(node), "")
+    return lines
 
 
 def lacking_data(text: str, lines: list[str]) -> str:
@@ -74,20 +80,16 @@ def _scripts(tree: Element) -> list[str]:
     return [str(script)[:MAX_SCRIPT] for script in scripts[:MAX_SCRIPTS]]
 
 
-def _nodes(tree: Element) -> Iterator[dict[str, Any]]:
-    """The nodes of the kinds above, without those in them."""
-    for script in _scripts(tree):
-        try:
-            value = json.loads(script, strict=False)
-        except (ValueError, RecursionError):
-            continue
-        for top in value if isinstance(value, list) else [value]:
-            graph = top.get("@graph") if isinstance(top, dict) else None
-            for node in [top, *(graph if isinstance(graph, list) else ())]:
-                kinds = node.get("@type") if isinstance(node, dict) else None
-                told = kinds if isinstance(kinds, list) else [kinds]
-                if any(KINDS.fullmatch(str(one)) for one in told):
-                    yield node
+def _nodes(value: Any) -> Iterator[dict[str, Any]]:
+    """The nodes of the kinds above in a script, without those in them."""
+    for node in value if isinstance(value, list) else [value]:
+        kinds = node.get("@type") if isinstance(node, dict) else None
+        if any(
+            KINDS.fullmatch(str(one)) for one in (kinds if isinstance(kinds, list) else [kinds])
+        ):
+            yield node
+        elif isinstance(node, dict):
+            yield from _nodes(node.get("@graph"))
 
 
 def _values(line: str) -> list[str]:

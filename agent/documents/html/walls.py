@@ -10,7 +10,7 @@ import re
 import tomllib
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from agent.state import Outcome
@@ -61,13 +61,13 @@ def detect_wall(body: bytes, title: str, text: str) -> Wall | None:
     scripted = _SCRIPTED.search(html) if len(text) <= MAX_FRAME_CHARS else None
     if scripted and (not text or scripted[0].startswith("<div")):
         return WALLS["javascript"]
-    notices = _patterns("text")
+    notices, words = _patterns("text"), _patterns("words")
     begin = [*_TITLE_END.split(title), *_END.split(text[:SEARCHED_CHARS])]
     found = [str(match.lastgroup) for match in map(notices.search, map(str.strip, begin)) if match]
     if not _PASSWORD_FIELD.search(html):
         found = [name for name in found if name != "login"]
     sentences = (one.strip() for one in _END.split(text))
-    own = (one for one in sentences if _SAYS_SOMETHING.search(one) and not _words().search(one))
+    own = (x for x in sentences if _SAYS_SOMETHING.search(x) and not words.search(x))
     is_content = sum(n for n in map(_measure, own) if n >= MIN_SENTENCE) >= MIN_CONTENT
     return WALLS[found[0]] if found and not is_content else None
 
@@ -78,18 +78,8 @@ def _measure(text: str) -> int:
 
 
 @cache
-def _table() -> dict[str, Any]:
-    return tomllib.loads(files("agent.documents.html").joinpath("walls.toml").read_text("utf-8"))
-
-
-@cache
-def _words() -> re.Pattern[str]:
-    return re.compile(_table()["words"].strip().replace("\n|", "|").replace("\n", "|"), re.I)
-
-
-@cache
 def _patterns(kind: str) -> re.Pattern[str]:
-    """A group for each wall, named as it is."""
-    told = _table()[kind].items()
-    groups = ((name, "|".join(lines.strip().split("\n"))) for name, lines in told)
-    return re.compile("|".join(f"(?P<{name}>{any_of})" for name, any_of in groups), re.IGNORECASE)
+    """A group for each name in a table of `walls.toml`."""
+    told = tomllib.loads(files("agent.documents.html").joinpath("walls.toml").read_text("utf-8"))
+    groups = (f"(?P<{name}>{'|'.join(x.strip().splitlines())})" for name, x in told[kind].items())
+    return re.compile("|".join(groups), re.IGNORECASE)

@@ -10,7 +10,7 @@ from agent.documents import sniff
 from agent.documents.body_text import MAX_REPORT, Body, BodyText, UnreadablePage
 from agent.documents.files import decode_text
 from agent.documents.registry import find_format
-from agent.documents.reports import services
+from agent.documents.reports.services import read_answer
 
 #: Suffixes that name a form; of any other name it is told by the content.
 _NOTE_MARK = re.compile(r"\[\^\w{1,9}\](?!:)")
@@ -23,8 +23,10 @@ SUFFIXES = {f".{form}": form for form in ("html", "docx", "pdf", "json", "markdo
 def parse_report(source: Body) -> BodyText:
     """A report as Markdown, with its form. Raises UnreadablePage."""
     form = detect_form(source.data, source.suffix)
-    if form in ("markdown", "json"):
-        report = _parse_text(form, decode_text(source.data))
+    if form == "markdown":
+        report = BodyText("", decode_text(source.data), form=form)
+    elif form == "json":
+        report = read_answer(decode_text(source.data))
     elif f".{form}" in (found := find_format(source._replace(suffix=f".{form}"))).suffixes:
         report = found.read(source)
         told = number_notes(report.text) if form == "docx" else report.text
@@ -34,16 +36,6 @@ def parse_report(source: Body) -> BodyText:
     if not report.text.strip():
         raise UnreadablePage("has no text", "empty")
     return report._replace(text=report.text[:MAX_REPORT])
-
-
-def _parse_text(form: str, text: str) -> BodyText:
-    if form == "markdown":
-        return BodyText("", text, form=form)
-    try:
-        title, markdown, form = services.to_markdown(text)
-    except (ValueError, RecursionError) as error:
-        raise UnreadablePage(str(error)[:200], "invalid") from None
-    return BodyText(title, markdown, form=form)
 
 
 def number_notes(markdown: str) -> str:

@@ -76,14 +76,8 @@ def cite_sentences(parsed: BodyText, name: str = "") -> CitedReport:
     fields, start = read_front_matter(text)
     shown = _blank(text[:start]) + _CODE.sub(lambda code: _blank(code[0]), text[start:])
     shown = shown.replace(_MARK, " ")
-    lines, spans = shown.split("\n"), []
-    at = 0
-    for n, line in enumerate(lines):
-        keys = Entry(n, line)
-        begin = at + (len(line) - len(keys.text) if keys.opens and keys.text.strip() else 0)
-        spans.append((begin, at + len(line), n))
-        at += len(line) + 1
-    references = References(lines, used_labels(shown, spans))
+    lines = shown.split("\n")
+    references = References(lines, used_labels(shown, _find_spans(lines)))
     blocks = list(_split_blocks(shown, lines, references.taken))
     prose = [one for one in _add_context(shown, blocks) if one.kind != "heading"]
     marks = MarkFinder(shown, [(one.start, one.end, one.line) for one in prose], references)
@@ -101,16 +95,32 @@ def cite_sentences(parsed: BodyText, name: str = "") -> CitedReport:
         told += own
     heading = next((shown[one.start : one.end] for one in blocks if one.kind == "heading"), "")
     title = fields.get("title") or parsed.title or _plain(heading) or name
-    report = _number([one for one in told if _is_claim(one)], text, name, parsed.form)
-    return report.model_copy(
-        update={
-            "title": sanitize_line(title, 300),
-            "marked_by": next((form for form, n in forms.most_common() if form and n), ""),
-            "marks": forms.total(),
-            "unaddressed": unaddressed,
-            "advice": ADVICE["raw" if forms["raw"] else ""] if unaddressed else "",
-        }
+    told = [one for one in told if _is_claim(one)]
+    sentences, sources = _number(told[:MAX_SENTENCES])
+    cut = f"Only the first {MAX_SENTENCES} of {len(told)} sentences are read."
+    return CitedReport(
+        name=name,
+        form=parsed.form,
+        title=sanitize_line(title, 300),
+        text=text,
+        sentences=sentences,
+        sources=sources,
+        marked_by=next((form for form, n in forms.most_common() if form and n), ""),
+        marks=forms.total(),
+        unaddressed=unaddressed,
+        advice=ADVICE["raw" if forms["raw"] else ""] if unaddressed else "",
+        warnings=(cut,) if len(told) > MAX_SENTENCES else (),
     )
+
+
+def _find_spans(lines: Sequence[str]) -> Iterator[tuple[int, int, int]]:
+    """The offsets and the number of each line, without the keys that it begins with."""
+    at = 0
+    for n, line in enumerate(lines):
+        keys = Entry(n, line)
+        begin = len(line) - len(keys.text) if keys.opens and keys.text.strip() else 0
+        yield at + begin, at + len(line), n
+        at += len(line) + 1
 
 
 def _blank(text: str) -> str:
@@ -127,10 +137,13 @@ def _is_claim(one: CitedSentence) -> bool:
     return bool(one.cited) or (count_words(one.text) >= FEWEST_WORDS and not is_opening)
 
 
-def _number(sentences: Sequence[CitedSentence], text: str, name: str, form: str) -> CitedReport:
+def _number(
+    sentences: Sequence[CitedSentence],
+) -> tuple[tuple[ReportSentence, ...], tuple[ReportSource, ...]]:
+    """The sentences with the numbers of their sources, which count by first use."""
     numbers: dict[str, ReportSource] = {}
     made: list[ReportSentence] = []
-    for words, start, end, addresses, context, scope in sentences[:MAX_SENTENCES]:
+    for words, start, end, addresses, context, scope in sentences:
         for key, url, title in addresses:
             if key not in numbers and len(numbers) < MAX_CITED:
                 n, title = len(numbers) + 1, sanitize_line(title, 300)
@@ -138,16 +151,7 @@ def _number(sentences: Sequence[CitedSentence], text: str, name: str, form: str)
         cited = tuple(dict.fromkeys(numbers[x.key].n for x in addresses if x.key in numbers))
         told = {"context": context, "scope": scope}
         made.append(ReportSentence(text=words, start=start, end=end, sources=cited, **told))
-    cut = f"Only the first {MAX_SENTENCES} of {len(sentences)} sentences are read."
-    return CitedReport(
-        name=name,
-        form=form,
-        title="",
-        text=text,
-        sentences=tuple(made),
-        sources=tuple(numbers.values()),
-        warnings=(cut,) if len(sentences) > MAX_SENTENCES else (),
-    )
+    return tuple(made), tuple(numbers.values())
 
 
 def _split_blocks(text: str, lines: Sequence[str], taken: set[int]) -> Iterator[ReportBlock]:

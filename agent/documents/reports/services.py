@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from agent.documents.body_text import BodyText, UnreadablePage
 from agent.evidence import split_sentences
 
 Json = dict[str, Any]
@@ -45,12 +46,12 @@ LISTS = ("citations", "sources", "references", "search_results")
 URLS = ("url", "uri", "link")
 
 
-def to_markdown(text: str) -> tuple[str, str, str]:
-    """Title, Markdown and form of an answer in JSON. Raises ValueError for what is none."""
+def read_answer(text: str) -> BodyText:
+    """Title, Markdown and form of an answer in JSON. Raises UnreadablePage for what is none."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
-        raise ValueError("is not JSON") from None
+        raise UnreadablePage("is not JSON", "invalid") from None
     for form in FORMS:
         supports = list(_find_supports(value)) if form.name == "gemini" else []
         own = [p for p in _walk(value, form.parts.split()) if p.get("type") not in _THOUGHTS]
@@ -58,8 +59,9 @@ def to_markdown(text: str) -> tuple[str, str, str]:
         if told.strip():
             is_list = "](<" not in told or form.name == "answer"
             title = _first(value, ("topic", "title", "query"))
-            return str(title or "")[:300], told + _write_list(value) * is_list, form.name
-    raise ValueError("is JSON, but not an answer that this program knows")
+            told += _write_list(value) * is_list
+            return BodyText(str(title or "")[:300], told, form=form.name)
+    raise UnreadablePage("is JSON, but not an answer that this program knows", "invalid")
 
 
 _THOUGHTS = ("thinking", "reasoning", "thought")
