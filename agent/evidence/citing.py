@@ -12,7 +12,6 @@ from agent.evidence.quoting import (
     anchor_quote,
     find_verbatim,
     locate_quote,
-    nearest_passage,
     nearest_quote,
 )
 from agent.evidence.words import count_words
@@ -151,15 +150,13 @@ def _citing_sentences(text: str) -> dict[int, str]:
 
 
 def explain_lost_citations(citations: Sequence[Cited], sources: Sequence[Source]) -> Iterator[str]:
-    """A warning for each dropped citation, with the most similar passage of its page."""
+    """A warning for each dropped citation."""
     for cited in citations[:MOST_EXPLAINED]:
         source = next((source for source in sources if source.n == cited.source), None)
         if source is None:
             yield f"A citation was dropped: there is no source {cited.source}."
             continue
-        near = nearest_passage(cited.quote, source)
-        there = f' Nearest on it: "{_shorten(near)}"' if near else ""
-        yield f'A citation was dropped: [{source.n}] does not say "{_shorten(cited.quote)}".{there}'
+        yield f'A citation was dropped: [{source.n}] does not say "{_shorten(cited.quote)}".'
     if (rest := len(citations) - MOST_EXPLAINED) > 0:
         yield f"{rest} more citations were dropped for the same reason."
 

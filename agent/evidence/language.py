@@ -54,7 +54,7 @@ def load_language(tag: str) -> Language:
     stop, spaced = table["stop"].split(), "breaks" not in table
     return Language(
         tag=tag,
-        stop=frozenset((*stop, *map(_bare, stop))),
+        stop=frozenset((*stop, *map(drop_marks, stop))),
         stemmer=table["stemmer"],
         breaks=None if spaced else re.compile(f"[{table['breaks']}]+"),
         articles=tuple(table.get("articles", "").split()),
@@ -63,8 +63,9 @@ def load_language(tag: str) -> Language:
     )
 
 
-def _bare(word: str) -> str:
-    letters = unicodedata.normalize("NFKD", word)
+def drop_marks(text: str) -> str:
+    """A short text decomposed, without accents and vowel signs."""
+    letters = unicodedata.normalize("NFKD", text)
     return "".join(char for char in letters if not unicodedata.combining(char))
 
 

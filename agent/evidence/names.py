@@ -1,4 +1,4 @@
-"""Names in a text, told by their capital letters, or by what stands around them in Chinese."""
+"""Names in a text, told by their capital letters."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cache
 from itertools import dropwhile
 
 from agent.evidence.language import load_language, load_months
-from agent.evidence.words import CJK, CJK_CHARACTER, LONGEST_SENTENCE, stop_words, word_lists
+from agent.evidence.words import CJK_CHARACTER, LONGEST_SENTENCE, stop_words, word_lists
 
 #: Capital letters of the Latin, Greek and Cyrillic scripts (`re` has no class for them).
 UPPER = "A-ZÀ-ÖØ-ÞĀĂĄĆĈĊČĎĐĒĔĖĘĚĜĞĠĢĤĦĨĪĬĮİĴĶĹĻĽĿŁŃŅŇŌŎŐŒŔŖŘŚŜŞŠŢŤŦŨŪŬŮŰŲŴŶŸŹŻŽȘȚΑ-ΩА-ЯЁ"
@@ -37,9 +37,7 @@ def _openers(of: str, *languages: str) -> frozenset[str]:
 
 def find_names(text: str, language: str = "en") -> list[str]:
     """The names of a sentence: runs of capitalised words, but no word that only begins it."""
-    text = text[:LONGEST_SENTENCE]
-    chinese = (match[1] or match[2] for match in _CHINESE_NAME.finditer(text))
-    return [*(text[a:b] for a, b in name_spans(text, language)), *chinese]
+    return [text[a:b] for a, b in name_spans(text, language)]
 
 
 def find_sure_names(text: str, language: str = "en") -> list[str]:
@@ -68,13 +66,6 @@ def name_spans(text: str, language: str = "en") -> list[tuple[int, int]]:
 def _without_s(name: str) -> str:
     """A name without the `'s` of the genitive."""
     return name[:-2] if name.endswith(("'s", "’s")) else name
-
-
-#: After a word that introduces one, or before its Latin spelling in brackets.
-_CHINESE_NAME = re.compile(
-    rf"(?:是|为|由|归|来自|[，。；、]|^)((?:(?![是为由归的])[{CJK}·]){{2,10}}?)(?=（[A-Z]|\([A-Z])"
-    rf"|(?:是|由|归)((?:(?![的一])[{CJK}·]){{2,8}}?)(?=队?[，。；、）)]|$)"
-)
 
 
 def capitalised_words(text: str) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Literal
 
 from agent.evidence.names import find_names
 from agent.evidence.ranking import rank_texts, ranked_length, ranked_spans
-from agent.evidence.sentences import PASSAGE, Span, split_passages, split_sentences
+from agent.evidence.sentences import Span, split_passages, split_sentences
 from agent.evidence.words import UNSPACED, content_words, count_words, fold, fold_with_offsets
 from agent.state import Quote, Source
 
@@ -97,13 +97,6 @@ def _says_as_much(sentence: str, wanted: str) -> bool:
     words = set(content_words(wanted))
     shared = words.intersection(content_words(sentence))
     return all(one in fold(sentence) for one in values) and 2 * len(shared) > len(words)
-
-
-def nearest_passage(quote: str, source: Source) -> str:
-    """The passage of a source that is most similar to words that it does not hold, or ""."""
-    pieces = ranked_pieces([source], quote, lambda text: split_passages(text, PASSAGE // 2))
-    best = _best_spans(quote, list(pieces), 1)
-    return source.page.text[slice(*best[0][1])] if best else ""
 
 
 def closest_sentences(claim: str, sources: Sequence[Source], most: int = 10) -> list[Quote]:

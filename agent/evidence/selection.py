@@ -11,7 +11,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from agent.evidence.names import is_named, plain_name
-from agent.evidence.quantities import find_years, is_score
+from agent.evidence.quantities import find_years
 from agent.evidence.ranking import join_spans, rank_texts, ranked_length, ranked_spans
 from agent.evidence.sentences import PASSAGE, Span, split_sentences
 from agent.evidence.tokens import estimate_tokens
@@ -298,20 +298,14 @@ def _join_tail(pieces: list[_PassageSpan]) -> None:
 
 
 def _opening_of(text: str, spans: Sequence[Span], at: int) -> str:
-    """ "section" for a heading, "table" for the first row of a table, else "".
-
-    A short line between two rows of one table (`Penalties` in a match report) is no heading.
-    """
-    lines = [text[slice(*spans[i])] if 0 <= i < len(spans) else "" for i in range(at - 2, at + 2)]
-    above, before, line, after = lines
+    """ "section" for a heading, "table" for the first row of a table, else ""."""
+    lines = [text[slice(*spans[i])] if 0 <= i < len(spans) else "" for i in range(at - 1, at + 2)]
+    before, line, after = lines
     if is_row(line):
         prose = not is_row(before) and not is_heading(before)
         return "table" if before and prose else ""
     alone = text[spans[at][1] : spans[at][1] + 1] == "\n"
-    if not (alone and is_heading(line)) or (after and is_heading(after)):
-        return ""
-    within = any(map(is_score, after.split(" | ")[1:-1])) and (is_row(before) or is_row(above))
-    return "" if within else "section"
+    return "section" if alone and is_heading(line) and not (after and is_heading(after)) else ""
 
 
 _MARKED = re.compile(r"#{1,6}\s|\*\*[^*]+\*\*:?$")

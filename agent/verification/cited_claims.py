@@ -32,7 +32,6 @@ from agent.evidence.words import PLAIN_WORD, count_words
 from agent.state import Quote, Source, Verdict
 from agent.verification.rules import FEWEST_WORDS, is_quoted
 from agent.verification.shown import QuotePlace
-from agent.verification.unquoted import NOUN_CAPITALS
 
 NEAREST = 8  # sentences of the pages that a claim is held against
 SAME_THING = 0.5  # share of a claim's words, numbers aside, beside which a number is missed
@@ -104,7 +103,7 @@ def find_quotations(claim: str) -> list[str]:
 def _is_title(text: str) -> bool:
     """Whether quoted words are a title: few, and nearly all longer ones have a capital letter."""
     long = [word for word in PLAIN_WORD.findall(text) if len(word) > 3 and not word.isdecimal()]
-    if not long or count_words(text) > LONGEST_TITLE or language_of(text).tag in NOUN_CAPITALS:
+    if not long or count_words(text) > LONGEST_TITLE or language_of(text).has_noun_capitals:
         return False
     return bool(sum(word[0].isupper() for word in long) > TITLE_WORDS * len(long))
 

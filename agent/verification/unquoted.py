@@ -17,7 +17,6 @@ from agent.evidence.quoting import touched_sentences
 from agent.evidence.words import PLAIN_WORD, plain_words
 from agent.verification.shown import QuotePlace
 
-NOUN_CAPITALS = ("de", "lb")  # the languages that write every noun with a capital letter
 STEM = 3  # letters at the end of a word that may differ: `German`, `Germany`
 SHORTEST_STEM = 4
 SHORTEST_WORD = 3  # letters of a word of a name that is looked for
@@ -53,12 +52,13 @@ def _quoted_hosts(place: QuotePlace) -> Iterator[str]:
 def _unquoted_names(
     claim: str, places: Sequence[QuotePlace], pages: Sequence[str]
 ) -> Iterator[str]:
-    language = language_of(claim).tag
-    names = [] if language in NOUN_CAPITALS or not places else find_sure_names(claim, language)
+    language = language_of(claim)
+    is_sure = bool(places) and not language.has_noun_capitals
+    names = find_sure_names(claim, language.tag) if is_sure else []
     if not names:
         return
     quotes, shown = (" ".join(p.quote for p in places), [*(p.context for p in places), *pages])
-    if main_script(quotes) != main_script(claim) or language_of(quotes).tag != language:
+    if main_script(quotes) != main_script(claim) or language_of(quotes) != language:
         return
     held = frozenset[str]().union(*map(plain_words, shown))
     for name in names:

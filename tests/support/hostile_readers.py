@@ -63,8 +63,6 @@ def readers() -> dict[str, Reader]:
             text[-500:].lower() + "x", _source(text)
         ),
         "anchor_quote (quote)": lambda text: evidence.anchor_quote(text, _source(plain)),
-        "nearest_passage": lambda text: evidence.nearest_passage(claim, _source(text)),
-        "nearest_passage (quote)": lambda text: evidence.nearest_passage(text, _source(plain)),
         "closest_sentences": lambda text: evidence.closest_sentences(claim, [_source(text)]),
         "count_words": evidence.words.count_words,
         "find_names": names.find_names,
@@ -75,7 +73,6 @@ def readers() -> dict[str, Reader]:
         "read_numbers": lambda text: list(quantities.read_numbers(text.casefold())),
         "number_values": quantities.number_values,
         "read_scores": quantities.read_scores,
-        "is_score": quantities.is_score,
         "find_instruction": instructions.find_instruction,
         "normalize_markers": markers.normalize_markers,
         "strip_markers": markers.strip_markers,

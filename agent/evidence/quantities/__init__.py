@@ -6,4 +6,3 @@ from agent.evidence.quantities.numbers import *
 from agent.evidence.quantities.patterns import *
 from agent.evidence.quantities.quantity import *
 from agent.evidence.quantities.reading import *
-from agent.evidence.quantities.scores import *
