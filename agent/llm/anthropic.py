@@ -76,7 +76,6 @@ class Anthropic(HttpModel):
             secret=key,
             timeout=timeout,
             error_class=ModelFailed,
-            outcomes={404: "not_found"},
         )
         self._send = partial(endpoint.call, headers=headers)
 

@@ -94,7 +94,7 @@ class OpenAICompatible(HttpModel):
         hint = "" if re.search(r"/v\d", base_url) else f" (most servers want /v1: {base_url}/v1)"
         self._endpoint = Endpoint(
             base_url,
-            url_name,
+            url_name + hint,
             "OPENAI_API_KEY" if is_main else "OPENAI_SERVER_KEYS",
             model_name="OPENAI_MODEL" if is_main else "the model of --llm",
             secret=key,
@@ -102,8 +102,6 @@ class OpenAICompatible(HttpModel):
             timeout=timeout if key else max(timeout, OWN_SERVER_SILENCE),
             error_class=ModelFailed,
             longest=LONGEST_REPLY,
-            outcomes={404: "not_found", 405: "not_found"},
-            remedies={"not_found": f"Check {url_name}{hint}."},
         )
 
     def _generate(self, task: Task[Any], correction: str, form: str) -> Generation:

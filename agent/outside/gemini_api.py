@@ -80,7 +80,6 @@ class GeminiConnection:
             model_name="GEMINI_MODEL",
             secret=account.key,
             error_class=error_class,
-            outcomes={404: "not_found"},
         )
         self._client: Client | None = None
 

@@ -90,8 +90,6 @@ class Endpoint:
     timeout: float = 20.0
     error_class: type[OutsideError] = SearchFailed
     longest: float | None = None  # seconds for a reply that keeps coming; None: `timeout`
-    outcomes: Mapping[int, Outcome] = field(default_factory=dict)  # of statuses, its own
-    remedies: Mapping[Outcome, str] = field(default_factory=dict)  # its own
     needs_key: bool = True  # if it has one at all
     model_name: str = ""  # the variable of its model; empty: it has none
     max_bytes: int = MAX_BYTES  # of a reply that is not streamed
@@ -139,8 +137,10 @@ class Endpoint:
 
     def classify(self, status: int, text: str, otherwise: Outcome = "rejected") -> Outcome:
         """The outcome of an error, by what the service says of it and then by its status."""
+        if self.model_name and status in (404, 405):
+            otherwise = "not_found"
         by_class = "unavailable" if status >= 500 else otherwise
-        by_status = {**OUTCOMES_BY_STATUS, **self.outcomes}.get(status, by_class)
+        by_status = OUTCOMES_BY_STATUS.get(status, by_class)
         told = (out for words, out in OUTCOMES_BY_TEXT.items() if re.search(words, text, re.I))
         outcome = next(told, by_status)
         return "blocked" if outcome == "bad_key" and not self.key_name else outcome
@@ -150,9 +150,9 @@ class Endpoint:
     ) -> OutsideError:
         """An error of this service, with a remedy that fits the outcome, and without the key."""
         is_quoted = self.secret[:1] in ("'", '"')
-        if self.model_name and re.search(UNKNOWN_MODEL, detail, re.I):
+        if outcome == "not_found" and self.model_name and re.search(UNKNOWN_MODEL, detail, re.I):
             remedy = f"Check {self.model_name}."
-        remedy = {
+        remedy = remedy or {
             "bad_key": f"{'Take the quotes off' if is_quoted else 'Check'} {self.key_name}.",
             "not_found": f"Check {self.url_name}.",
             "too_long": "Use a model with a longer context.",
@@ -160,8 +160,6 @@ class Endpoint:
             "rate_limited": "Wait a while, or add another provider.",
             "rejected": f"If it persists, check {self.url_name}.",
             "invalid": f"If it persists, check {self.url_name}.",
-            **self.remedies,
-            **({outcome: remedy} if remedy else {}),
         }.get(outcome, "Try again later, or name another provider.")
         # before, since a cut key would not be found; after, since `&amp;` in a key is decoded
         message = self._redact(strip_markup(self._redact(detail), MAX_DETAIL))
