@@ -140,10 +140,6 @@ class ModelChain:
             if generation.is_cut_off:
                 self._thinking.add(model_label(model))  # it may have thought: it gets more room
             try:
-                if generation.unread and model_label(model) not in self._window:
-                    window = self._window[model_label(model)] = 3 * generation.input_tokens
-                    if _fit_window(attempts.task, window) != attempts.task:
-                        raise ValueError("the prompt was cut")
                 answer, mended = parse_reply(generation, attempts.task)
             except ValueError as error:
                 attempts.correction = str(error)
@@ -170,16 +166,26 @@ class ModelChain:
         self, model: Model, attempts: _TaskAttempts[AnswerT], cuts: int = MAX_CUTS
     ) -> Generation:
         """A generation; of a shortened task where the prompt does not fit the model's window."""
-        attempts.task = _fit_window(attempts.task, self._window.get(model_label(model)))
+        label = model_label(model)
+        attempts.task = _fit_window(attempts.task, self._window.get(label))
         length = _prompt_length(attempts.task)
         try:
-            return self._generate_with_retries(model, attempts)
+            generation = self._generate_with_retries(model, attempts)
+            if not generation.unread or label in self._window:
+                return generation
+            self._window[label] = 3 * generation.input_tokens
         except ModelFailed as error:
             if error.outcome != "too_long" or not cuts:
                 raise
-            self._window[model_label(model)] = int(length * FITTING_SHARE)
-            if _fit_window(attempts.task, self._window[model_label(model)]) == attempts.task:
+            self._window[label] = int(length * FITTING_SHARE)
+            if _fit_window(attempts.task, self._window[label]) == attempts.task:
                 raise  # nothing can be left out
+        else:
+            shorter = _fit_window(attempts.task, self._window[label])
+            if shorter == attempts.task or not self._may_ask_again(model, attempts):
+                return generation
+            cut = "the prompt was cut"
+            attempts.record(model, "invalid", cut, generation.unread, generation.text)
         return self._generate_fitting(model, attempts, cuts - 1)
 
     def _generate_with_retries(self, model: Model, attempts: _TaskAttempts[AnswerT]) -> Generation:

@@ -265,6 +265,7 @@ def test_a_prompt_that_the_server_cut_is_told_and_cut(services: Services) -> Non
     first, second = services.model_requests
     assert second.prompt.count("Argentina won") < first.prompt.count("Argentina won") / 2
     assert [attempt.outcome for attempt in reply.attempts] == ["invalid", "ok"]
+    assert services.forms == ["json_schema"] * 2  # which is not to blame
     assert all("OLLAMA_CONTEXT_LENGTH" in attempt.remedy for attempt in reply.attempts[:1])
 
 
