@@ -179,7 +179,8 @@ class _BodyInParts:
         match answer:
             case {"done": list(values)}:
                 read = _validate(_READ, values)
-                lost = ((_plain(what), n, _plain(why)) for what, n, why in read.not_read)
+                plain = partial(sanitize_line, limit=MAX_NOTE)
+                lost = ((plain(what), n, plain(why)) for what, n, why in read.not_read)
                 not_read = tuple(islice(lost, MAX_LOST + 1))
                 marks, day = _sort_marks(read.marks), read_day(read.date)
                 return read._replace(marks=marks, date=day, not_read=not_read)
@@ -198,10 +199,6 @@ class _BodyInParts:
         text = "".join(self._parts)
         marks, lost = _sort_marks(self._marks), ((TEXT, 1, CUT),)
         return BodyText(self._title, text, marks=marks, not_read=lost) if text else None
-
-
-def _plain(told: str) -> str:
-    return sanitize_line(told, MAX_NOTE)
 
 
 def _validate(adapter: TypeAdapter[T], values: list[Any]) -> T:

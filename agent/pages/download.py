@@ -119,10 +119,6 @@ class Downloader:
         message = f"{host_of(url)}: more than {MAX_REDIRECTS} redirects, perhaps in a circle."
         raise ReadFailed(message, outcome="invalid")
 
-    def check_address(self, url: str, seconds: float) -> None:
-        """Raise ReadFailed for an address that may not be read, which is not asked itself."""
-        self.find_target(url, seconds, lambda _: False)
-
     def post(self, url: str, data: bytes, headers: Mapping[str, str], seconds: float) -> int:
         """Post a body; returns the status. No redirect is followed. Raises ReadFailed."""
         self._guard.check_url(url)

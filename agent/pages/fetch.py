@@ -120,7 +120,7 @@ class PageReader:
 
     def check(self, url: str) -> None:
         """Raise ReadFailed for an address that may not be read, by the guard or by robots.txt."""
-        self._downloader.check_address(url, self._limits.timeout)
+        self._downloader.find_target(url, self._limits.timeout, lambda _: False)
         self._rules.check_before_use(url, ROBOTS_TIMEOUT)
 
     def check_public(self, url: str) -> None:

@@ -129,15 +129,6 @@ class GuardedBackend(httpcore2.NetworkBackend):
                     raise
         raise ReadFailed(f"{host}: the name has no address.", outcome="unavailable")
 
-    def connect_unix_socket(
-        self,
-        path: str,
-        timeout: float | None = None,
-        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
-    ) -> httpcore2.NetworkStream:
-        """Refuse: no page is read from a service of this machine. Raises ReadFailed."""
-        raise ReadFailed("A unix socket is not a page.", outcome="forbidden")
-
     def resolve(self, host: str, port: int) -> list[str]:
         """The addresses of a host, all of which the guard allows. Raises ReadFailed."""
         seconds = self.deadline.remaining()

@@ -106,6 +106,19 @@ def test_a_book_whose_mark_is_compressed_is_read_as_a_book() -> None:
     assert read_body(data, suffix=".epub").text == read("pandoc.epub").text
 
 
+def test_slides_of_open_document_are_read_with_shapes_and_notes_and_without_masters() -> None:
+    data = (DOCUMENTS / "libreoffice.odp").read_bytes()
+    notes = "<presentation:notes><draw:frame><draw:text-box><text:p>Said aloud</text:p>"
+    notes += "</draw:text-box></draw:frame></presentation:notes></draw:page>"
+    shape = "<draw:custom-shape><text:p>A tall shape</text:p></draw:custom-shape>"
+    with ZipFile(BytesIO(data)) as archive:
+        content = archive.read("content.xml").decode()
+    content = content.replace("</draw:page>", shape + notes, 1)
+    found = read_body(with_parts(data, **{"content.xml": content}), suffix=".odp")
+    assert OPENED in found.text and "Click to edit" not in found.text
+    assert place_of(found, "A tall shape") == "beside the text" and "Said aloud" in found.text
+
+
 def test_what_word_does_not_show_is_not_read() -> None:
     body = (
         "<w:p><w:r><w:t>Shown</w:t></w:r><w:del><w:r><w:delText>gone</w:delText></w:r></w:del>"

@@ -27,7 +27,7 @@ def extract(data: bytes, media_type: str | None = None) -> Any:
     given = xberg.ExtractInput(kind=kind, bytes=data, mime_type=media_type)
     try:
         with _threads():
-            found = _loop().run_until_complete(_extract(given))
+            found = asyncio.run(_extract(given))
     except (RuntimeError, ValueError) as error:
         raise UnreadablePage(f"it is damaged ({_shorten(error)})", "invalid") from None
     if not found.results:
@@ -44,11 +44,6 @@ async def _extract(given: Any) -> Any:
     import xberg
 
     return await xberg.extract(given, _config())
-
-
-@cache
-def _loop() -> asyncio.AbstractEventLoop:
-    return asyncio.new_event_loop()
 
 
 @cache

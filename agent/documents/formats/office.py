@@ -36,6 +36,7 @@ _NOISE = re.compile(
 )
 _SCRIPT = re.compile(r"(?<![\\~^])([\^~])([^\s^~\[\]]{1,20})\1(?![~^])")
 _NOTE = re.compile(r"^\[\^(cmt:?)?(\w*)\]:(.*(?:\n+ {4,}.*)*)", re.M)
+_WORD = re.compile(r"[^\W_]+")
 _SLIDE = re.compile(r"(?:^|\n)-----\n")
 #: Parts that are read as plain text, by where they lie, and what they are.
 _PLAIN = (
@@ -103,6 +104,8 @@ def read_office(source: Body) -> BodyText:
     else:
         _add_text(text, markdown)
     if archive:
+        if "opendocument" in kind and not names:
+            _add_left_out(text, archive.read_xml("content.xml"), found.content)
         add_parts(text, source, archive)
     elif "outlook" not in found.mime_type:  # in a message these are marks of its attachments
         for what, count in find_left_out(data):
@@ -128,6 +131,18 @@ def _add_text(text: PlacedText, markdown: str) -> None:
         text.add(" ".join(note.split()), f"{'comment' if kind else 'footnote'} {name}")
 
 
+def _add_left_out(text: PlacedText, root: Element | None, read: str) -> None:
+    """Add the paragraphs of OpenDocument that the library leaves out, as those of shapes."""
+    known = set(_WORD.findall(read))
+    for changes in find_all(root, "tracked-changes"):
+        changes.clear()
+    for one in () if root is None else root.iter("{*}p", "{*}h"):
+        pieces = [*one.itertext()]
+        told = ({*_WORD.findall(joint.join(pieces))} for joint in ("", " "))
+        if next(one.iterdescendants("{*}p"), None) is None and not any(x <= known for x in told):
+            text.add(" ".join("".join(pieces).split()), "beside the text")
+
+
 def _write_script(match: re.Match[str]) -> str:
     tag = "sup" if match[1] == "^" else "sub"
     return f"<{tag}>{match[2]}</{tag}>"
@@ -135,8 +150,10 @@ def _write_script(match: re.Match[str]) -> str:
 
 def _add_slides(text: PlacedText, found: Any) -> None:
     """Add slides, their notes, and the comments on them."""
-    told = [(page.content, page.speaker_notes or "") for page in found.pages or ()]
-    slides = told or [(one, "") for one in _SLIDE.split(found.content)]
+    is_open = "opendocument" in found.mime_type  # whose pages are the notes alone
+    told = () if is_open else found.pages or ()
+    slides = [(page.content, page.speaker_notes or "") for page in told]
+    slides = slides or [(one, "") for one in _SLIDE.split(found.content)]
     for n, (content, notes) in enumerate(filter(lambda one: any(map(str.strip, one)), slides), 1):
         for line in read_lines(_NOISE.sub("", content), is_made=True):
             text.title = text.title or normalize_title(line.text)
@@ -198,21 +215,23 @@ def _show_paragraphs(root: Element | None) -> str:
 
 
 def _without_hidden(data: bytes, archive: Archive) -> bytes:
-    """A document of Word without the text that Word does not show, which the library gives."""
+    """A document without what its program does not show, which the library gives.
+
+    Hidden text of Word, and the masters of slides of OpenDocument.
+    """
     from lxml import etree
 
     main = "word/document.xml"
+    if archive.declared_type().endswith("opendocument.presentation"):
+        return archive.replace({"styles.xml": b""})
     if b"vanish" not in archive.read(main):
         return data
     root: Any = archive.read_xml(main)
     for hidden in [*find_all(root, "vanish")]:
         run = hidden.getparent().getparent()
-        if attribute(hidden, "val") not in _OFF and local_name(run) == "r":
+        if attribute(hidden, "val") not in ("0", "false", "off") and local_name(run) == "r":
             run.clear(keep_tail=True)
     return archive.replace({main: etree.tostring(root)})
-
-
-_OFF = ("0", "false", "off")
 
 
 def _add_warnings(text: PlacedText, found: Any, attached: list[str]) -> None:

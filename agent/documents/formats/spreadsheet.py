@@ -42,9 +42,9 @@ def read_workbook(source: Body) -> BodyText:
         book = openpyxl.load_workbook(
             BytesIO(_with_sizes(source.data, archive)), read_only=True, data_only=True
         )
-        told = book.properties
-        day = read_day(*(str(one or "") for one in (told.modified, told.created)))
-        text = PlacedText(source, told.title or "", day)
+        own = book.properties
+        day = read_day(*map(str, (own.modified, own.created)))
+        text = PlacedText(source, own.title or "", day)
         add_sheets(text, (_read_sheet(text, archive, one) for one in book.worksheets))
     except (UnreadablePage, MemoryError):
         raise
@@ -52,11 +52,8 @@ def read_workbook(source: Body) -> BodyText:
         raise UnreadablePage(f"it is damaged ({str(error)[:200]})", "invalid") from None
     names = sorted(archive.names)
     people = [archive.read_xml(name) for name in names if "/persons/" in name]
-    known = {
-        attribute(x, "id"): attribute(x, "displayName")
-        for root in people
-        for x in find_all(root, "person")
-    }
+    told = (one for root in people for one in find_all(root, "person"))
+    known = {attribute(one, "id"): attribute(one, "displayName") for one in told}
     for name in names:
         if name.endswith(".xml") and re.search("[cC]omments", name):
             _add_comments(text, archive.read_xml(name), known)
