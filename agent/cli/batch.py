@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agent.cli import shell
+from agent.cli import batches, shell
 from agent.errors import Stopped, UsageError
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
-    from agent.run.batch.batch import BatchSummary, Progress
+    from agent.run.batch.batch import BatchSummary
     from agent.run.batch.output import OutputFile
     from agent.settings import Settings
 
@@ -69,31 +69,22 @@ def command(**options: Any) -> int:
 
 
 def _run(options: dict[str, Any]) -> BatchSummary:
-    from agent.run.batch.batch import Batch, ProgressReporter, open_engine, read_caps, sort_rows
+    from agent.run.batch.batch import Batch, sort_rows
     from agent.run.batch.output import OutputFile
     from agent.run.batch.topics import read_topics
     from agent.settings import make_request
 
-    caps = read_caps(options)
+    caps = batches.read_caps(options)
     topics, settings = read_topics(options["topics"]), _read_settings(options)
     request, concurrency = make_request(options), options["concurrency"]
-    engine = open_engine(options, settings)
+    engine = batches.open_engine(options, settings)
     with TemporaryDirectory() as folder:
         output = OutputFile(Path(options["out"] or f"{folder}/answers.jsonl"))
         batch = Batch(topics, output, engine, request, caps, concurrency=concurrency)
-        reporter = ProgressReporter(terminal=sys.stderr.isatty())
-        printer = None if options["out"] else _RowPrinter(output)
-
-        def show(progress: Progress, *, is_last: bool = False) -> None:
-            reporter.show(progress, is_last=is_last)
-            if printer:
-                printer.print_new()
-
-        with shell.interruptible("\nStopping. Run the same command to continue.", batch.stop):
-            summary = batch.run(show)
-            show(batch.progress(), is_last=True)
-            if options["in_order"] and not summary.left:
-                sort_rows(topics, output)
+        print_rows = (lambda: None) if options["out"] else _RowPrinter(output).print_new
+        summary = batches.run_batch(batch, "\nStopping. Run the same command to continue.", print_rows)
+        if options["in_order"] and not summary.left:
+            sort_rows(topics, output)
     return summary
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agent.cli import shell
+from agent.cli import batches, shell
 from agent.errors import Stopped
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
@@ -93,20 +93,17 @@ def _answer_questions(
     options: dict[str, Any],
 ) -> tuple[dict[int, Json], str]:
     """The answers by the number of their question, and why some are left; "" where none is."""
-    from agent.run.batch.batch import Batch, ProgressReporter, open_engine, read_caps
+    from agent.run.batch.batch import Batch
     from agent.run.batch.output import OutputFile
     from agent.run.batch.topics import Topic
     from agent.state import RunRequest
 
     topics = [Topic(n, question.prompt) for n, question in enumerate(questions, 1)]
-    caps, engine = read_caps(options), open_engine(options, settings)
-    reporter = ProgressReporter(terminal=sys.stderr.isatty())
+    caps, engine = batches.read_caps(options), batches.open_engine(options, settings)
     with closing(OutputFile(results)) as output:
         retry, concurrency = RunRequest(retry_failed=True), options["concurrency"]
         batch = Batch(topics, output, engine, retry, caps, concurrency=concurrency)
-        with shell.interruptible("\nStopping. Continue with --results.", batch.stop):
-            summary = batch.run(reporter.show)
-        reporter.show(batch.progress(), is_last=True)
+        summary = batches.run_batch(batch, "\nStopping. Continue with --results.")
         answered = [topic.id for topic in topics if str(topic.id) in output.index]
         return {int(n): output.read_row(str(n)) for n in answered}, summary.stopped
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agent.cli import shell
+from agent.cli import batches, shell
 from agent.errors import Stopped, UsageError
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
@@ -134,15 +134,11 @@ def _prepare(
 
 
 def _fill(table_run: TableRun, settings: Settings, options: dict[str, Any]) -> BatchSummary:
-    from agent.run.batch.batch import ProgressReporter, open_engine, read_caps
-
-    caps, engine = read_caps(options), open_engine(options, table_run.shape(settings))
-    reporter = ProgressReporter(terminal=sys.stderr.isatty())
+    caps = batches.read_caps(options)
+    engine = batches.open_engine(options, table_run.shape(settings))
     batch = table_run.begin(engine, caps, options["concurrency"])
-    with shell.interruptible(STOPPING, batch.stop):
-        batch.run(reporter.show)
-    reporter.show(batch.progress(), is_last=True)
-    return batch.summary().model_copy(update={"usage": table_run.usage()})
+    summary = batches.run_batch(batch, STOPPING)
+    return summary.model_copy(update={"usage": table_run.usage()})
 
 
 def _show(table: TableAnswer, summary: BatchSummary, out: Path | None) -> None:

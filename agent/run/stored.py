@@ -1,7 +1,6 @@
 """What the journal of a run that ended holds: its answer, its searches and pages. No step runs.
 
-A journal of version 1 holds no answer. It is shown by a replay where that still fits, else by what
-its calls hold. The file is not rewritten.
+A journal of version 1 holds no answer. What its calls hold is shown. The file is not rewritten.
 """
 
 from __future__ import annotations
@@ -22,12 +21,9 @@ from agent.outside.recording import (
     read_newest_answer,
     translate_damage,
 )
-from agent.run.replay import replay
-from agent.settings import Settings
 from agent.state import Claim, Event, Failed, Hit, Page, PageRead, Research, Searched, SearchResults
 from agent.state.claims import LONGEST_EARLIER
 from agent.state.json_data import Json, get_path
-from agent.state.run_request import RunRequest
 from agent.state.sanitizing import sanitize_line
 from agent.state.urls import canonical_url
 
@@ -43,7 +39,7 @@ def read_answer(journal: Path) -> Answer:
     if recording.header["journal"] > 1:
         raise JournalError(NOT_ENDED, f"Let it end, or continue it: --resume {journal.stem}")
     with translate_damage(journal):
-        return _replay_answer(journal) or _salvage(recording, journal)
+        return _salvage(recording, journal)
 
 
 def parse_answer(stored: Json, journal: Path) -> Answer:
@@ -55,13 +51,6 @@ def parse_answer(stored: Json, journal: Path) -> Answer:
         raise JournalDamaged(fault, "Remove that line and --resume the run.") from None
     run = answer.run and answer.run.model_copy(update={"journal": str(journal)})
     return clean_answer(answer.model_copy(update={"run": run}))
-
-
-def _replay_answer(journal: Path) -> Answer | None:
-    """The answer that a replay gives; None where the journal does not fit this version."""
-    answer = replay("", Settings(), RunRequest(replay=journal)).answer()
-    is_unfit = answer.error and answer.error.kind in (JournalError.kind, JournalDamaged.kind)
-    return None if is_unfit else answer
 
 
 def _salvage(recording: Recording, journal: Path) -> Answer:

@@ -15,9 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.answer import Answer, answer_validator
+from agent.cli.batches import ProgressLine
 from agent.errors import JournalError, UsageError
 from agent.outside.budget import Caps
-from agent.run.batch.batch import Batch, Progress, ProgressReporter, format_progress, sort_rows
+from agent.run.batch.batch import Batch, sort_rows
 from agent.run.batch.local import LocalEngine, run_name
 from agent.run.batch.output import OutputFile
 from agent.run.batch.topics import Topic, read_topics
@@ -324,20 +325,17 @@ def test_a_bug_in_a_run_costs_its_topic(services: Services, tmp_path: Path) -> N
     rows = OutputFile(tmp_path / "out")
     topics = [Topic(n, cup_topic(n)) for n in (1, 2)]
     (tmp_path / "runs" / f"{run_name(rows.batch_name, topics[0])}.jsonl").mkdir(parents=True)
-    told: list[Progress] = []
+    told: list[str] = []
     engine = LocalEngine(settings, share_resources(settings))
     batch = Batch(topics, rows, engine, RunRequest(), Caps(), concurrency=2)
-    summary = batch.run(told.append)
+    summary = batch.run(lambda: told.append(batch.describe_progress()))
     rows.close()
-    assert summary.statuses == {"complete": 1, "error": 1} and told[-1].done == 2
-    assert engine.usage_in_flight() == []
+    assert summary.statuses == {"complete": 1, "error": 1}
+    assert told[-1].startswith("2/2 done, 1 failed, 0 under way, $0.0")
+    assert told[-1].endswith(" left") and engine.usage_in_flight() == []
 
 
 def test_progress_is_sparse_in_a_pipe() -> None:
-    def at(seconds: float) -> Progress:
-        return Progress(topics=9, done=3, failed=1, in_flight=2, seconds=seconds, eta=3700, usd=0.5)
-
-    assert format_progress(at(1)) == "3/9 done, 1 failed, 2 under way, $0.50, 1:01:40 left"
-    pipe, terminal = ProgressReporter(terminal=False), ProgressReporter(terminal=True)
-    assert [bool(pipe.next_line(at(s))) for s in (1, 2, 30, 32)] == [True, False, False, True]
-    assert [bool(terminal.next_line(at(s))) for s in (1, 1.2, 2)] == [True, False, True]
+    pipe, terminal = ProgressLine(is_terminal=False), ProgressLine(is_terminal=True)
+    assert [pipe.is_due(at) for at in (1, 2, 30, 32)] == [True, False, False, True]
+    assert [terminal.is_due(at) for at in (1, 1.2, 2)] == [True, False, True]

@@ -150,14 +150,12 @@ def write_journal(path: Path, lines: list[Any]) -> None:
     path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), "utf-8")
 
 
-def test_a_journal_of_version_1_is_replayed_or_shown_by_its_calls(
-    services: Services, tmp_path: Path
-) -> None:
+def test_a_journal_of_version_1_is_shown_by_its_calls(services: Services, tmp_path: Path) -> None:
     services.pages = {"final": "Argentina won the 2022 FIFA World Cup. It rained all day."}
     services.default_hits = ["final"]
     services.think = Thinker([Fact("winner", "Argentina", "Argentina won")], ["final winner"])
     settings = parse_settings(services.environment(tmp_path))
-    answer = research(TOPIC, settings, resume="old").answer()
+    research(TOPIC, settings, resume="old").answer()
     path = tmp_path / "runs" / "old.jsonl"
     header, *lines, _ = read_journal_lines(path)
     write_journal(path, [header, *lines])
@@ -165,11 +163,6 @@ def test_a_journal_of_version_1_is_replayed_or_shown_by_its_calls(
         read_answer(path)
     header |= {"journal": 1}
     write_journal(path, [header, *lines, {"say": ["only this year"], "boundary": 0}])
-    assert read_answer(path).claims == answer.claims  # by a replay
-    for line in lines:
-        if line["call"] == "ask":
-            line["key"] = line["key"][::-1]  # of another prompt
-    write_journal(path, [header, *lines])
     before, shown = path.read_bytes(), read_answer(path)
     assert shown.status == "partial" and "Argentina" in shown.answer and not shown.citations
     assert [claim.verdict for claim in shown.claims] == ["unchecked"]

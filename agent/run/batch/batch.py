@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from datetime import timedelta
-from typing import Any, Protocol
-
-import click
+from typing import Protocol
 
 from agent.answer.messages import format_usd
 from agent.errors import NON_RETRYABLE, JournalError, UsageError
-from agent.outside import spawn
 from agent.outside.budget import CallUsage, Caps, sum_usages
-from agent.run.batch.local import LocalEngine, make_error_row, make_fault_row, run_name
+from agent.run.batch.local import make_error_row, make_fault_row, run_name
 from agent.run.batch.output import OutputFile, topic_digest
 from agent.run.batch.topics import Topic
-from agent.run.resources import share_resources
-from agent.settings import Settings
 from agent.state import Frozen, RunRequest
 from agent.state.json_data import Json
 
@@ -37,18 +32,6 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Release resources; runs in flight are abandoned, to be resumed from their journals."""
-
-
-class Progress(Frozen):
-    """How far a batch is."""
-
-    topics: int
-    done: int
-    failed: int
-    in_flight: int
-    seconds: float  # since this process started the batch
-    eta: float | None  # seconds until the end; None: not yet known
-    usd: float | None  # None: a price is not known
 
 
 class BatchSummary(Frozen):
@@ -110,7 +93,7 @@ class Batch:
         """Start no more topics; runs in flight are abandoned and stay in their journals."""
         self._stopped = "interrupted"
 
-    def run(self, on_progress: Callable[[Progress], None] = lambda _: None) -> BatchSummary:
+    def run(self, on_progress: Callable[[], object] = lambda: None) -> BatchSummary:
         """Research topics until none is left, a cap is reached, or `stop` is called."""
         pending = (one for one in self._topics if str(one.id) not in self._output.index)
         while not self._check_stop():
@@ -119,7 +102,7 @@ class Batch:
                 break
             for future in wait(self._in_flight, POLL_SECONDS, FIRST_COMPLETED).done:
                 self._finish_topic(future)
-            on_progress(self.progress())
+            on_progress()
         if self._refusals and not self._stopped:
             self._stopped = _refusal_reason(self._refusals[-1])
         self._engine.close()
@@ -181,19 +164,18 @@ class Batch:
         in_flight = self._engine.usage_in_flight() if any(c is not None for c in caps) else []
         return sum_usages([self._output.usage, *in_flight])
 
-    def progress(self) -> Progress:
-        """How far the batch is now."""
+    def describe_progress(self) -> str:
+        """How far the batch is now, as one line for people."""
         done, seconds = len(self._output.index), time.monotonic() - self._started_at
         done_here, left = done - self._rows_at_start, len(self._topics) - done
-        return Progress(
-            topics=len(self._topics),
-            done=done,
-            failed=self._output.status_counts["error"],
-            in_flight=len(self._in_flight),
-            seconds=seconds,
-            eta=left * seconds / done_here if done_here else None,
-            usd=self._usage().usd,
-        )
+        failed, usd = self._output.status_counts["error"], self._usage().usd
+        parts = [f"{done}/{len(self._topics)} done"]
+        parts += [f"{failed} failed"] if failed else []
+        parts.append(f"{len(self._in_flight)} under way")
+        parts += [] if usd is None else [format_usd(usd)]
+        if done_here:
+            parts.append(f"{timedelta(seconds=int(left * seconds / done_here))} left")
+        return ", ".join(parts)
 
     def summary(self) -> BatchSummary:
         """The result of the batch so far."""
@@ -230,71 +212,3 @@ def _drop_failed_rows(output: OutputFile) -> None:
     """Delete the rows of topics that failed, so that they are researched again."""
     if output.status_counts["error"]:
         output.rewrite([row_id for row_id, row in output.index.items() if row.status != "error"])
-
-
-# --- which engine --------------------------------------------------------------------------------
-
-
-CAPS = ("seconds", "usd", "tokens", "calls")
-
-
-def read_caps(options: Mapping[str, Any]) -> Caps:
-    """The caps of the whole batch; None where one is not given. Raises UsageError."""
-    return Caps(**{name: _read_cap(options[f"batch_{name}"], name) for name in CAPS})
-
-
-def _read_cap(value: Any, name: str) -> Any:
-    if value is not None and not value > 0:  # nor is NaN
-        raise UsageError(f"--max-{name} {value:g} allows nothing.", "Give more than 0.")
-    return value
-
-
-def open_engine(options: Mapping[str, Any], settings: Settings) -> Engine:
-    """The engine that the options name. Raises UsageError, NotConfigured."""
-    if options["address"] and options["engine"] != "ray":
-        raise UsageError("--address is for a Ray cluster.", "Add --engine ray.")
-    if options["engine"] == "ray":
-        from agent.run.batch.cluster import RayEngine
-
-        return RayEngine(settings, options["address"], options["concurrency"])
-    # on a thread, so that Ctrl-C ends the wait for the index of a corpus, whatever it waits for
-    resources = spawn(lambda: share_resources(settings)).result()
-    return LocalEngine(settings, resources)
-
-
-# --- progress lines: updated in place on a terminal, written rarely to a log or a pipe -----------
-
-
-LOG_INTERVAL = 30.0  # seconds between two lines in a log or a pipe
-TERMINAL_INTERVAL = 0.5  # the same on a terminal
-
-
-class ProgressReporter:
-    """Limits how often a progress line is shown."""
-
-    def __init__(self, *, terminal: bool) -> None:
-        self.terminal = terminal
-        self._interval = TERMINAL_INTERVAL if terminal else LOG_INTERVAL
-        self._last_shown = 0.0 if terminal else -1.0  # -1: a log gets its first line at once
-
-    def show(self, progress: Progress, *, is_last: bool = False) -> None:
-        """Write the line to standard error, if one is due. A terminal has one line that changes."""
-        if text := format_progress(progress) if is_last else self.next_line(progress):
-            rewrite = "\r\033[K" if self.terminal else ""
-            click.echo(f"{rewrite}{text}", err=True, nl=is_last or not self.terminal)
-
-    def next_line(self, progress: Progress) -> str:
-        """The line to show now; empty: none is due."""
-        if self._last_shown >= 0 and progress.seconds - self._last_shown < self._interval:
-            return ""
-        self._last_shown = progress.seconds
-        return format_progress(progress)
-
-
-def format_progress(progress: Progress) -> str:
-    """Format how far a batch is, as one line for people."""
-    done = f"{progress.done}/{progress.topics} done"
-    failed = f", {progress.failed} failed" if progress.failed else ""
-    usd = "" if progress.usd is None else f", {format_usd(progress.usd)}"
-    eta = "" if progress.eta is None else f", {timedelta(seconds=int(progress.eta))} left"
-    return f"{done}{failed}, {progress.in_flight} under way{usd}{eta}"
