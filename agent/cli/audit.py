@@ -106,7 +106,7 @@ def _check_live_pages(report: Json, file: Path) -> list[Json]:
     from agent.answer import Answer, upgrade_answer
     from agent.pages.archive import WebArchive
     from agent.pages.stand_ins import LOST
-    from agent.run.sources import open_page_reader
+    from agent.run.page_readers import open_page_reader
     from agent.settings import load_settings
 
     if not report["ok"]:

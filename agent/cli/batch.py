@@ -22,24 +22,18 @@ if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is 
     from agent.settings import Settings
 
 EPILOG = """\b
-TOPICS: .jsonl of {"id", "topic"}, .csv or .tsv with a column topic (and id),
-or one topic per line; the default id is the line number. FILE, or standard
-output, gets a line for each topic as it ends: the answer object with the id.
-With FILE, the same command continues after any end: topics with a line are
-skipped, half-done ones continue. Remove FILE to start over.
+TOPICS: .jsonl of {"id", "topic"}, .csv or .tsv with a column topic, or one
+topic per line. With FILE, the same command continues after any end; remove
+FILE to start over.
 
 \b
 Examples:
-  research-agent batch topics.jsonl --out answers.jsonl --concurrency 16
   RESEARCH_AGENT_RATE_LIMITS=gemini=300,serpapi=60 \\
-    research-agent batch topics.txt --out answers.jsonl
-  jq -r '[.id, .status, .answer] | @tsv' answers.jsonl
+    research-agent batch topics.txt --out answers.jsonl --concurrency 16
 
 \b
-Ctrl-C stops; the same command continues. If a key is refused or credit runs
-out, nothing more is started: fix it and run the same command. Exit status: 0
-all topics are answered; 1 some failed or were left, or it could not run;
-2 wrong usage; 130 interrupted.
+Exit status: 0 all topics are answered; 1 some failed or were left, or it
+could not run; 2 wrong usage; 130 interrupted.
 """
 
 

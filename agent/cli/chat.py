@@ -22,14 +22,11 @@ While it runs:
 
 \b
 Examples:
-  research-agent chat
   research-agent chat --follow monday      # follow up on an earlier run
-  printf 'Who won the 2022 FIFA World Cup?\\nand who scored?\\n' |
-    research-agent chat --offline --json | jq -r .answer
 
 \b
-Each answer is a run with its own journal. Exit status: 0; 1 could not run,
-or a question from a pipe ended in an error; 2 wrong usage.
+Exit status: 0; 1 could not run, or a question from a pipe ended in an error;
+2 wrong usage.
 """
 
 

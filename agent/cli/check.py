@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agent.cli import shell
+from agent.cli import output, shell
 from agent.errors import AgentError, OutputFailed, Stopped, UsageError
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
@@ -98,7 +98,7 @@ def command(**options: Any) -> int:
             # on a thread, so that Ctrl-C ends the wait whatever the thread does
             run = spawn(lambda: begin_check(settings, request)).result()
             with shell.interruptible("Stopping. Press Ctrl-C again to quit at once.", run.stop):
-                _follow(run, verbose=options["verbose"])
+                output.follow(run, {**options, "events": False})
             result = _build_result(run)
     except KeyboardInterrupt:
         return _print_failure(Stopped("The check was stopped before it started."), options)
@@ -142,16 +142,6 @@ def _read_report(body: bytes | None, options: dict[str, Any]) -> CitedReport | N
         return None
     name = options["name"] or options["report"].removeprefix("-")
     return read_report(body, name, options["form"] or "")
-
-
-def _follow(run: Run, *, verbose: bool) -> None:
-    """Go through the run; its events are lines on stderr with `verbose`."""
-    from agent.answer.event_format import format_event_line
-    from agent.run.progress import with_progress_line
-
-    for event in with_progress_line(run) if sys.stderr.isatty() and not verbose else run:
-        if verbose:
-            shell.tell(format_event_line(event))
 
 
 def _build_result(run: Run) -> CheckResult:

@@ -82,7 +82,7 @@ def _read_file(file: Path) -> Json:
 
 def _read_page(url: str, options: dict[str, Any]) -> Json:
     """Raises ReadFailed."""
-    from agent.run.sources import open_page_reader
+    from agent.run.page_readers import open_page_reader
     from agent.search.mcp.source import load_place
     from agent.settings import load_options
 

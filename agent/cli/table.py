@@ -22,23 +22,18 @@ if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is 
     from agent.settings import Settings
 
 EPILOG = """\b
-NAMES: a list, "LEGO, NVIDIA"; or what the rows are, such as "EU countries",
-which a first run finds; or a file: .csv or .tsv with a column `name` (else
-the first, whose heading says what the names are), or one name per line.
---columns: comma-separated, name or name:type; types are string, integer,
-number, boolean and date. FILE ends in .json, .csv, .xlsx or .html; beside it
-FILE.rows.jsonl has the run of each row. The same command continues after any
-end; remove FILE.rows.jsonl to start over. Without --out the table is printed.
+NAMES: a list, "LEGO, NVIDIA"; what the rows are, "EU countries"; or a file
+of names. FILE ends in .json, .csv, .xlsx or .html. The same command
+continues after any end; remove FILE.rows.jsonl to start over.
 
 \b
 Examples:
   research-agent table "EU countries" --rows 27 \\
     --columns capital,population:integer,joined:date --out eu.xlsx
   research-agent table "LEGO, NVIDIA" --columns founded:integer
-  research-agent table clubs.csv --columns founded:integer,capacity:integer
 
 \b
-Exit status: 0 each row was researched; 1 some failed or were left, or it
+Exit status: 0 every row was researched; 1 some failed or are left, or it
 could not run; 2 wrong usage; 3 no rows were found; 4 with --strict, a cell
 is empty; 130 interrupted.
 """

@@ -20,22 +20,18 @@ if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is 
 
 EPILOG = """\b
 QUESTION may be a file of questions, as for batch. The first run reports the
-state, each later one only values that changed: what, since when, with the old
-and the new quote and their pages; JSON lines, or text on a terminal. A run
-that failed, is degraded, or could not read a page of the old value does not
-count.
+state, each later one only values that changed, with both quotes.
 
 \b
 Examples:
   research-agent watch "Who is the CEO of LEGO?" --slots ceo --every 1d
-  research-agent watch "..." --once --out changes.jsonl
   research-agent watch questions.txt --every 12h --webhook https://...
 
 \b
 A webhook is signed with RESEARCH_AGENT_WEBHOOK_SECRET. --notify takes an
-address of Apprise: mail, chats and others (pip install
-'llm-research-agent[notify]'). Exit status: 0, also if nothing changed and
-after Ctrl-C; 1 could not run, or could not tell; 2 wrong usage.
+address of Apprise (pip install 'llm-research-agent[notify]'). Exit status:
+0, also if nothing changed and after Ctrl-C; 1 could not run, or could not
+tell; 2 wrong usage.
 """
 UNITS = {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 LEAST_SECONDS, MOST_SECONDS = 60, 366 * 86_400

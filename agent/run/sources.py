@@ -5,20 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import date
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
-from agent import USER_AGENT
-from agent.characters import strip_controls
-from agent.errors import ReadFailed
 from agent.outside.budget import Budget
-from agent.outside.plugins import load_plugins
+from agent.run.page_readers import Read, compose_reader, open_page_reader, read_first
 from agent.settings import Settings, user_folder
-from agent.state import Page, SearchResults
-from agent.state.clock import utc_now
-from agent.state.sanitizing import sanitize_for_display, sanitize_line
+from agent.state import SearchResults
+from agent.state.sanitizing import sanitize_for_display
 
 if TYPE_CHECKING:
     from agent.pages.fetch import PageReader
@@ -28,7 +23,6 @@ if TYPE_CHECKING:
     from agent.search.options import SearchOptions
     from agent.search.run_pages import RunPages
 
-MAX_TITLE = 300  # characters
 #: Seconds that a run waits for the index of a corpus; then it searches what is in it so far.
 INDEX_PATIENCE = 30.0
 MAX_SKIPPED_SHOWN = 10  # files of a corpus that warnings name as unreadable, and as unknown
@@ -36,17 +30,6 @@ MAX_SKIPPED_SHOWN = 10  # files of a corpus that warnings name as unreadable, an
 DEMO = Path(__file__).parents[1] / "demo"
 
 Search = Callable[[str], SearchResults]
-Read = Callable[[str], Page]
-
-
-class AddedReader(Protocol):
-    """A reader that another package adds."""
-
-    def takes(self, url: str) -> bool:
-        """Whether it reads this address."""
-
-    def read(self, url: str) -> tuple[str, str]:
-        """Title and text. Raises ReadFailed."""
 
 
 def _refuse_call(_: str) -> Any:
@@ -163,22 +146,6 @@ def open_corpus(settings: Settings, seconds: float | None = None) -> Corpus:
     return Corpus(path, cache, seconds, INDEX_PATIENCE, indexes=shared_indexes())
 
 
-def open_page_reader(settings: Settings) -> PageReader:
-    """The reader of web pages. Close it."""
-    from agent.pages.fetch import PageReader
-
-    return PageReader(
-        timeout=settings.page_timeout,
-        max_bytes=settings.page_max_bytes,
-        allow_private_network=settings.allow_private_network,
-        through_proxy=settings.fetch_through_proxy,
-        respect_robots=settings.respect_robots,
-        user_agent=settings.user_agent or USER_AGENT,
-        browser=settings.page_browser,
-        browser_path=settings.page_browser_path,
-    )
-
-
 def _open_local(corpus: Corpus | None, runs: RunPages | None) -> Sources:
     """What earlier runs read, and a corpus. No query leaves the machine, so none can give a
     private document away.
@@ -188,7 +155,7 @@ def _open_local(corpus: Corpus | None, runs: RunPages | None) -> Sources:
     chain = SearchChain([one for one in (runs, corpus) if one])
     sources = Sources(chain, corpus.read if corpus else _refuse_call, chain)
     if runs:
-        sources.add_keeper(runs.keep, _read_first(runs.read, corpus.read) if corpus else runs.read)
+        sources.add_keeper(runs.keep, read_first(runs.read, corpus.read) if corpus else runs.read)
         sources.closes.append(runs.close)
     return sources
 
@@ -231,18 +198,6 @@ def open_run_pages(settings: Settings) -> RunPages:
     return RunPages(settings.run_source, folder, cache, search_options(settings))
 
 
-def _read_first(first: Read, second: Read) -> Read:
-    """A reader of what the first has, and of all else by the second."""
-
-    def read(url: str) -> Page:
-        try:
-            return first(url)
-        except ReadFailed:
-            return second(url)
-
-    return read
-
-
 class _SearchOf:
     """A corpus in a search chain, whose end leaves it open."""
 
@@ -265,24 +220,16 @@ def _open_web(settings: Settings, corpus: Corpus | None, runs: RunPages | None) 
     own |= {"corpus": _SearchOf(corpus)} if corpus else {}
     own |= {runs.name: runs} if runs else {}
     chain = build_search_chain(settings, search_options(settings), own)
-    sources = Sources(chain, _compose_reader(settings, reader), chain)
+    sources = Sources(chain, compose_reader(settings, reader), chain)
     sources.is_rendering = reader.is_rendering
     sources.warms.append(reader.warm)
     sources.closes += [reader.close, chain.close]
     if corpus:
-        sources.read = _read_first(corpus.read, sources.read)
+        sources.read = read_first(corpus.read, sources.read)
     else:
         sources.cached = "pages" if servers or runs else "all"
     sources.add_keepers = partial(_add_keepers, settings, sources, reader, servers, runs)
     return sources
-
-
-def _compose_reader(settings: Settings, reader: PageReader) -> Read:
-    """The reader of pages with what wraps it, the innermost first."""
-    read = _plugin_or_web(settings, reader)
-    read = _with_archive(settings, reader, read)
-    read = _refuse_older(read, settings.since)
-    return _with_registries(settings, read)
 
 
 def _add_keepers(
@@ -304,7 +251,7 @@ def _add_keepers(
     from agent.search.wolfram import ComputedPages, Wolfram
 
     if runs:
-        sources.add_keeper(runs.keep, _read_first(runs.read, sources.read))
+        sources.add_keeper(runs.keep, read_first(runs.read, sources.read))
     if servers:
         of_servers = McpReader(servers, reader, sources.read)
         sources.add_keeper(of_servers.keep, of_servers.read)
@@ -315,63 +262,6 @@ def _add_keepers(
     if Wolfram.name in settings.search:
         computed = ComputedPages(Wolfram(settings), reader, sources.read)
         sources.add_keeper(computed.keep, computed.read)
-
-
-def _plugin_or_web(settings: Settings, reader: Read) -> Read:
-    """Reads an address with the first added reader that takes it, else as a web page."""
-    added: list[AddedReader] = [make(settings) for make in load_plugins("readers")]
-
-    def read(url: str) -> Page:
-        own = next((one for one in added if one.takes(url)), None)
-        if own is None:
-            return reader(url)
-        title, text = own.read(url)
-        clean = strip_controls(text)[: settings.page_max_bytes]
-        return Page.from_text(url, sanitize_line(title, MAX_TITLE), clean, utc_now())
-
-    return read if added else reader
-
-
-def _with_archive(settings: Settings, reader: PageReader, web: Read) -> Read:
-    """The same reader, with archived copies of pages that cannot be read, if the user allows it."""
-    from agent.pages.archive import WebArchive
-    from agent.pages.stand_ins import LOST, StandIn, StandIns
-
-    if not settings.archive:
-        return web
-    archive = WebArchive(settings.base_url("archive"), web, reader.check_public)
-    return StandIns(web, (StandIn("archive", archive.read, LOST),))
-
-
-def _with_registries(settings: Settings, web: Read) -> Read:
-    """The same reader, which also reads what registries say of a DOI."""
-    from agent.search import retractions
-
-    notices = retractions.Retractions(settings.base_url("crossref"), settings.base_url("europepmc"))
-
-    def read(url: str) -> Page:
-        if not url.startswith(retractions.SCHEME):
-            return web(url)
-        notice = notices.find_notice(url.removeprefix(retractions.SCHEME))
-        return Page.from_text(url, notice, notice, utc_now())
-
-    return read
-
-
-def _refuse_older(read: Read, since: date | None) -> Read:
-    """The same reader, without the pages that are older than `since` by their own date."""
-    if since is None:
-        return read
-    from agent.state.urls import host_of
-
-    def read_recent(url: str) -> Page:
-        page = read(url)
-        if page.date and page.date < since.isoformat():
-            fault = f"{host_of(page.url)}: it is dated {page.date}, before {since}."
-            raise ReadFailed(fault, "Name an earlier day with --since.", outcome="skipped")
-        return page
-
-    return read_recent
 
 
 def search_options(settings: Settings) -> SearchOptions:

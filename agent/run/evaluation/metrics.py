@@ -5,7 +5,6 @@ Pure functions over texts and numbers, each with the source of its formula.
 
 from __future__ import annotations
 
-import math
 import random
 import re
 import string
@@ -125,10 +124,6 @@ def _exact_interval(value: float, n: int) -> Interval | None:
 
 def _bootstrap_interval(pairs: Sequence[Pair]) -> Interval:
     generator, n = random.Random(0), len(pairs)
-    if all(denominator == 1 for _, denominator in pairs):  # a mean, computed faster
-        values = [numerator for numerator, _ in pairs]
-        estimates = sorted(math.fsum(generator.choices(values, k=n)) / n for _ in range(RESAMPLES))
-    else:
-        estimates = sorted(_ratio_of_sums(generator.choices(pairs, k=n)) for _ in range(RESAMPLES))
+    estimates = sorted(_ratio_of_sums(generator.choices(pairs, k=n)) for _ in range(RESAMPLES))
     tail = round(RESAMPLES * (1 - CONFIDENCE_LEVEL) / 2)
     return round(estimates[tail], 4), round(estimates[-tail - 1], 4)

@@ -23,10 +23,10 @@ from agent.errors import JournalError, OutsideError
 from agent.evidence import fold, split_sentences
 from agent.outside.recording import read_journal
 from agent.run.changes import Change, QuotedPage
+from agent.search.parent_pages import pages_of
 from agent.slots.forms import holds_value
 from agent.state import Outcome, Page, Scalar
 from agent.state.events import Failed
-from agent.state.json_data import get_path
 from agent.state.urls import canonical_url
 
 if TYPE_CHECKING:
@@ -110,12 +110,10 @@ class Grounds:
                 calls = list(read_journal(Path(journal)).calls.values())
             except JournalError:
                 continue
-            for line in calls:
-                text = get_path(line, "response", "text")
-                if line["call"] == "read" and isinstance(text, str):
-                    urls = (get_path(line, "response", "url"), get_path(line, "request", "url"))
-                    for key in {self._key(str(url)) for url in urls}:
-                        texts.setdefault(key, []).append(_plain(text))
+            for page, hit in pages_of(calls):
+                if page.via == "page":
+                    for key in {self._key(page.url), self._key(hit.url)}:
+                        texts.setdefault(key, []).append(_plain(page.text))
         return texts
 
 
