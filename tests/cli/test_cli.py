@@ -112,14 +112,6 @@ def test_the_question_from_stdin_and_a_dotenv(world: Services, tmp_path: Path) -
     assert done.returncode == 0 and done.answer["topic"] == TOPIC
 
 
-def test_no_key(tmp_path: Path) -> None:
-    done = cli(TOPIC, cwd=tmp_path)
-    assert done.returncode == 1
-    message = "GEMINI_API_KEY is not set. Add it to .env, or run with --offline"
-    assert done.answer["error"]["message"] == message
-    assert message in done.stderr.decode()
-
-
 def test_refused_key(world: Services, tmp_path: Path) -> None:
     environment = {**world.environment(tmp_path), "GEMINI_API_KEY": "wrong-key"}
     done = cli(TOPIC, cwd=tmp_path, environment=environment)

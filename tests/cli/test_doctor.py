@@ -277,11 +277,6 @@ def test_no_piece_of_a_key_is_left(key: str, before: str, after: str, start: int
     assert not [p for p in pieces if p in shown.detail + shown.remedy + shown.name]
 
 
-def test_wrong_usage_exits_2(tmp_path: Path) -> None:
-    done = doctor("--yaml", cwd=tmp_path, environment={})
-    assert done.returncode == 2 and "--yaml" in done.stderr and not done.stdout
-
-
 def test_a_server_without_a_list_of_models_answers(services: Services, tmp_path: Path) -> None:
     services.openai_needs_key, services.lists_models = False, False
     own = {"OPENAI_BASE_URL": f"{services.base}/openai", "OPENAI_MODEL": "m"}

@@ -79,9 +79,18 @@ def test_nothing_goes_outside_where_the_parent_read_the_answer(
     world: Services, settings: Settings
 ) -> None:
     ask_parent(world, settings)
+    world.bodies.clear()
     answer = ask(settings, FOLLOW_UP, "child", "parent")
     assert outside(world) == ([], [])
     assert world.tasks() == ["understand", "reflect", "verify"]
+    schema = world.bodies[0]["generationConfig"]["responseJsonSchema"]
+    asked_for = ["question", "queries", "since", "since_words", "slots"]
+    assert list(schema["properties"]) == schema["required"] == asked_for
+    understand, *others = [request.prompt for request in world.model_requests]
+    assert shown_earlier(understand) == [(PARENT, "The founder is Ada Lindqvist.")]
+    assert read_topic(understand) == FOLLOW_UP
+    assert [read_topic(prompt) for prompt in others] == [FULL, FULL]
+    assert not any("<earlier>" in prompt for prompt in others)
     assert answer.topic == FOLLOW_UP and answer.status == "complete" and not answer.degraded
     assert answer.answer == "The founded is 1931 [1]."
     assert [citation.url for citation in answer.citations] == [world.url("firm")]
@@ -93,18 +102,6 @@ def test_nothing_goes_outside_where_the_parent_read_the_answer(
         "question": PARENT,
         "understood": FULL,
     }
-
-
-def test_the_model_is_told_the_earlier_answer_once_and_then_the_question_in_full(
-    world: Services, settings: Settings
-) -> None:
-    ask_parent(world, settings)
-    ask(settings, FOLLOW_UP, "child", "parent")
-    understand, *others = [request.prompt for request in world.model_requests]
-    assert shown_earlier(understand) == [(PARENT, "The founder is Ada Lindqvist.")]
-    assert read_topic(understand) == FOLLOW_UP
-    assert [read_topic(prompt) for prompt in others] == [FULL, FULL]
-    assert not any("<earlier>" in prompt for prompt in others)
 
 
 def test_a_model_that_leaves_the_question_out_has_it_completed_by_rules(
@@ -121,17 +118,6 @@ def test_a_model_that_leaves_the_question_out_has_it_completed_by_rules(
     answer = ask(settings, FOLLOW_UP, "child", "parent")
     assert answer.run and answer.run.follows and answer.status == "complete"
     assert answer.run.follows.understood == "and in which year Velmora Works?"
-
-
-def test_the_schema_of_the_question_comes_first_and_asks_for_all(
-    world: Services, settings: Settings
-) -> None:
-    ask_parent(world, settings)
-    world.bodies.clear()
-    ask(settings, FOLLOW_UP, "child", "parent")
-    schema = world.bodies[0]["generationConfig"]["responseJsonSchema"]
-    asked_for = ["question", "queries", "since", "since_words", "slots"]
-    assert list(schema["properties"]) == schema["required"] == asked_for
 
 
 def test_only_what_stays_open_goes_outside(world: Services, settings: Settings) -> None:

@@ -43,24 +43,18 @@ def install(home: Path, extra: str = "") -> dict[str, str]:
 @pytest.mark.slow
 def test_a_question_is_answered_with_parts_of_another_package_alone(home: Path) -> None:
     options = ("--strategy", "once", "--search", "notes", "--llm", "parrot:green")
-    said = in_pipe(TOPIC, *options, "--resume", "monday", home=home, **install(home))
+    environment = install(home)
+    said = in_pipe(TOPIC, *options, "--resume", "monday", home=home, **environment)
     answer = json.loads(said.out)
     assert said.status == 0 and answer["answer"] == f"{NOTE[:-1]} [1]."
     assert answer["run"]["strategy"] == "once" and answer["run"]["models"] == ["green"]
     assert answer["run"]["providers"] == ["notes"]
     [citation] = answer["citations"]
     assert citation["url"] == "https://notes.example/1" and citation["via"] == "page"
-
-
-@pytest.mark.slow
-def test_its_run_is_replayed_and_audited(home: Path) -> None:
-    environment = install(home)
-    options = ("--strategy", "once", "--search", "notes", "--llm", "parrot")
-    first = in_pipe(TOPIC, *options, "--resume", "monday", home=home, **environment)
-    (home / "a.json").write_text(first.out)
+    (home / "a.json").write_text(said.out)
     (home / "notes.txt").unlink()
     again = json.loads(in_pipe("--replay", "monday", home=home, **environment).out)
-    assert again["answer"] == json.loads(first.out)["answer"]
+    assert again["answer"] == answer["answer"]
     assert json.loads(in_pipe("audit", "a.json", home=home, **environment).out)["ok"] is True
 
 
@@ -83,18 +77,8 @@ def test_names_of_no_installed_package_are_wrong_usage(
 def test_what_is_added_is_named_where_a_name_is_wrong(home: Path) -> None:
     said = in_pipe(TOPIC, "--llm", "nobody", home=home, **install(home))
     assert said.status == 2 and "parrot" in said.err
-    said = in_pipe(
-        TOPIC,
-        "--llm",
-        "extractive",
-        "--search",
-        "nowhere",
-        home=home,
-        **{
-            **install(home / "b"),
-            "NOTES": "",
-        },
-    )
+    nowhere = ("--llm", "extractive", "--search", "nowhere")
+    said = in_pipe(TOPIC, *nowhere, home=home, **install(home / "b"))
     assert said.status == 2 and "notes" in said.err
 
 

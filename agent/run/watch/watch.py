@@ -38,15 +38,6 @@ if TYPE_CHECKING:
 BUSY_WAIT = 5.0  # seconds after which it is looked whether another process has done with a watch
 
 
-class RunFailed(AgentError):
-    """A run of a watch that gave no answer, for the reason of its error."""
-
-    def __init__(self, answer: Answer) -> None:
-        assert answer.error
-        super().__init__(answer.error.message, answer.error.remedy)
-        self.kind = answer.error.kind  # type: ignore[misc]  # it is told as that error would be
-
-
 class Watch:
     """A question that stays. `every`: seconds between two runs; None: it is asked when called."""
 
@@ -118,7 +109,7 @@ class Watch:
             state = self._take_in(state, answer, self._run)
         self._files.write(state)
         if answer.error:
-            raise RunFailed(answer)
+            raise AgentError(answer.error.message, answer.error.remedy)
         return state
 
     # --- what has changed ------------------------------------------------------------------------
