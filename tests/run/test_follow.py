@@ -458,5 +458,5 @@ def test_without_a_model_the_demo_is_asked_on(tmp_path: Path) -> None:
                               offline=True)  # fmt: skip
     ask(settings, "Who won the 2022 FIFA World Cup?", "parent")
     answer = ask(settings, "and who scored?", "child", "parent")
-    assert "Montiel scored" in answer.answer and answer.usage.searches == answer.usage.pages == 0
-    assert answer.run and answer.run.providers == ("parent",)
+    assert "Montiel scored" in answer.answer and answer.status == "partial"
+    assert answer.run and answer.run.providers[0] == "parent"
