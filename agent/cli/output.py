@@ -13,7 +13,7 @@ from agent.cli import inputs, shell
 from agent.errors import AgentError, OutputFailed, PipeClosed, UsageError, format_error
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
-    from agent.answer import Answer, Error
+    from agent.answer import Answer
     from agent.cli.shell import FormatName
     from agent.run import Run
     from agent.state import Event, SearchResults
@@ -86,8 +86,9 @@ def print_answer(answer: Answer, options: dict[str, Any]) -> int:
     form = _printed_format(answer, options)
     if answer.error:
         click.echo(f"Error: {answer.error.message}\n{answer.error.remedy}", err=True)
-    if answer.error and (form == "text" or _is_told_in_lines(answer.error, options)):
-        return _exit_status(answer, options["strict"])
+        is_wrong_usage = bool(options.get("for_people")) and answer.error.kind == UsageError.kind
+        if form == "text" or is_wrong_usage:
+            return _exit_status(answer, options["strict"])
     try:
         shell.print_text(_format_answer(answer, form, options, for_terminal=True))
     except OutputFailed as error:
@@ -119,11 +120,6 @@ def _printed_format(answer: Answer, options: dict[str, Any]) -> FormatName:
     form = shell.FORMATS[name]
     is_elsewhere = form.is_binary and options["out"]
     return "json" if is_elsewhere or (answer.error and (form.is_binary or form.modules)) else name
-
-
-def _is_told_in_lines(error: Error, options: dict[str, Any]) -> bool:
-    """Whether an error is told on standard error alone: wrong usage, where people read."""
-    return bool(options.get("for_people")) and error.kind == UsageError.kind
 
 
 def _write_out(out: Path | None, answer: Answer, options: dict[str, Any]) -> bool:

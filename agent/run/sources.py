@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -118,7 +118,8 @@ def open_sources(
     if opened and not corpus:
         sources.closes.append(opened.close)
     if opened and settings.corpus:  # of the demo's folder nobody wants to hear what it lacks
-        sources.problems.append(_corpus_warnings(opened))
+        # what is left out when it is first asked for; the same all through a run
+        sources.problems.append(cache(partial(_describe_left_out, opened)))
     return sources
 
 
@@ -160,11 +161,6 @@ def _open_local(corpus: Corpus | None, runs: RunPages | None) -> Sources:
     return sources
 
 
-def _corpus_warnings(corpus: Corpus) -> Callable[[], tuple[str, ...]]:
-    """What is not in a corpus when it is first asked for; the same all through a run."""
-    return lru_cache(lambda: _describe_left_out(corpus))
-
-
 def _describe_left_out(corpus: Corpus) -> tuple[str, ...]:
     """The files that are not in a corpus: each unreadable one, and the others in one line."""
     from agent.search.corpus import PARTIAL
@@ -184,9 +180,9 @@ def _describe_left_out(corpus: Corpus) -> tuple[str, ...]:
 
 def _count(files: tuple[str, ...], what: str) -> str:
     """How many files, and the first names."""
-    names = ", ".join(files[:MAX_SKIPPED_SHOWN])
-    more = ", ..." if len(files) > MAX_SKIPPED_SHOWN else ""
-    return f"{len(files)} file{'s' if len(files) > 1 else ''} {what}: {names}{more}"
+    more = ["..."] if len(files) > MAX_SKIPPED_SHOWN else []
+    names = ", ".join([*files[:MAX_SKIPPED_SHOWN], *more])
+    return f"{len(files)} file{'s' if len(files) > 1 else ''} {what}: {names}"
 
 
 def open_run_pages(settings: Settings) -> RunPages:
