@@ -55,7 +55,7 @@ def run_batch(
     batch: Batch, message: str, on_rows: Callable[[], object] = lambda: None
 ) -> BatchSummary:
     """Run a batch to its end; the first Ctrl-C writes `message` and stops it."""
-    line = ProgressLine(is_terminal=sys.stderr.isatty())
+    line = BatchProgress(is_terminal=sys.stderr.isatty())
 
     def show(*, is_last: bool = False) -> None:
         line.show(batch, is_last=is_last)
@@ -67,7 +67,7 @@ def run_batch(
     return summary
 
 
-class ProgressLine:
+class BatchProgress:
     """How far a batch is: a line that changes on a terminal, now and then a line elsewhere."""
 
     def __init__(self, *, is_terminal: bool) -> None:

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.answer import Answer, answer_validator
-from agent.cli.batches import ProgressLine
+from agent.cli.batches import BatchProgress
 from agent.errors import JournalError, UsageError
 from agent.outside.budget import Caps
 from agent.run.batch.batch import Batch, sort_rows
@@ -336,6 +336,6 @@ def test_a_bug_in_a_run_costs_its_topic(services: Services, tmp_path: Path) -> N
 
 
 def test_progress_is_sparse_in_a_pipe() -> None:
-    pipe, terminal = ProgressLine(is_terminal=False), ProgressLine(is_terminal=True)
+    pipe, terminal = BatchProgress(is_terminal=False), BatchProgress(is_terminal=True)
     assert [pipe.is_due(at) for at in (1, 2, 30, 32)] == [True, False, False, True]
     assert [terminal.is_due(at) for at in (1, 1.2, 2)] == [True, False, True]
