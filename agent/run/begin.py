@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
 from agent.errors import UsageError
 from agent.outside.journal import Journal
-from agent.outside.rate_limits import RateLimiter
+from agent.outside.rate_limits import RateLimiter, no_rate_limits
 from agent.outside.recording import has_header, parent_of, read_header, read_journal
 from agent.run.calls import cache_sources, compose_calls
 from agent.run.follow import describe_followed, find_chain
 from agent.run.header import RunSpec, journal_path, make_header, new_run_name, restore_shape
 from agent.run.loop import Run
 from agent.run.models import make_models
-from agent.run.replay import replay
 from agent.run.request import clean_topic, requested_slots
 from agent.run.resources import SharedResources, open_rate_limits
 from agent.run.sources import Sources, open_sources, search_options
@@ -54,7 +55,7 @@ def research(
     request = _take_request(request or RunRequest(), overrides)
     settings = replace_settings(settings, overrides) if settings else load_settings(**overrides)
     if request.replay:
-        return replay(topic, settings, request, data_model)
+        return _replay(topic, settings, request, data_model)
     spec = _specify_run(topic, settings, request)
     slots = requested_slots(spec.settings)
     shared = resources or SharedResources(open_rate_limits(settings), make_models(settings), None)
@@ -63,6 +64,26 @@ def research(
     limiter = RateLimiter(shared.limits)
     outside = compose_calls(spec, journal, shared.models, sources, limiter)
     return Run(spec, journal, outside, slots, data_model)
+
+
+def _replay(
+    topic: str, settings: Settings, request: RunRequest, data_model: type[BaseModel] | None
+) -> Run:
+    """A run that its journal alone answers; `request.replay` is its path, or names the run.
+
+    Raises UsageError for another topic than that of the run, JournalError for no journal of a run.
+    """
+    if request.follow:
+        fault = "--replay and --follow were both given."
+        raise UsageError(fault, "A replay needs no other run.")
+    path = Path(request.replay or "")
+    path = path if os.path.isfile(path) else journal_path(settings, str(path))  # noqa: PTH113
+    journal = Journal.replay(path)
+    settings, request = restore_shape(topic, settings, request, journal.header)
+    request = request.model_copy(update={"replay": path})
+    spec = RunSpec(path, journal.header, settings, request)
+    outside = compose_calls(spec, journal, [], Sources(), RateLimiter(no_rate_limits()))
+    return Run(spec, journal, outside, requested_slots(settings), data_model)
 
 
 def _take_request(request: RunRequest, overrides: dict[str, Any]) -> RunRequest:

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
+from itertools import islice
 from math import sqrt
+from pathlib import Path
+from statistics import quantiles
 from typing import Any
 
 from pydantic import SecretStr
 
+from agent.errors import JournalError
 from agent.llm import Generation, Model
 from agent.outside import Task
+from agent.outside.recording import read_journal
 from agent.run.costs import PROMPT_FRAME_TOKENS, REPLY_TOKENS, estimate_task_tokens
 from agent.run.follow import describe_followed
-from agent.run.latency import model_seconds
+from agent.run.header import journal_path, newest_journals
 from agent.run.models import make_models, order_models
 from agent.run.request import requested_slots, resolve_strategy
 from agent.run.workloads import Workload, Workloads, add_parent, find_workloads
 from agent.search.providers import find_paid_terms
 from agent.settings import Settings
 from agent.state import Frozen, RunRequest
+from agent.state.json_data import get_path
 from agent.steps.follow_parent import UnderstandFollowUp
 from agent.steps.generate_queries import MakeQueries
 
@@ -29,6 +36,8 @@ SHORT_REPLY_TOKENS = 150
 #: What is likely, as seen in `evals.reports` and `evals.reading`: tokens of a prompt around its
 #: evidence, and of a reply.
 FRAME, REPLY = 500, 350
+MAX_RUNS, MAX_CALLS, FEWEST_CALLS = 10, 100, 3  # whose seconds are looked at
+TENTHS = 10
 
 
 class Range(Frozen):
@@ -83,7 +92,7 @@ def estimate(topic: str, settings: Settings, request: RunRequest | None = None) 
         _sum_generations(likely, first, FRAME + likely.evidence_tokens, REPLY),
         _sum_generations(most, first, PROMPT_FRAME_TOKENS + most.evidence_tokens, REPLY_TOKENS),
     )
-    measured = model_seconds(settings, models[0].name)
+    measured = _model_seconds(settings, models[0].name)
     first_models = [order[0] for order in order_models(settings, models).values()]
     return Estimate(
         topic=topic,
@@ -153,3 +162,34 @@ def _estimate_seconds(
         take(loads.likely, usual, sqrt(quick_round * slow_round)),
         take(loads.most, slow, slow_round),
     )
+
+
+# --- how long a model's replies took in the earlier runs of this machine --------------------------
+
+
+def _model_seconds(settings: Settings, model: str) -> tuple[float, float, float] | None:
+    """The first, the middle and the last tenth of the seconds of a model's newest replies.
+
+    None where there are too few of them.
+    """
+    journals = newest_journals(journal_path(settings, "any").parent)[:MAX_RUNS]
+    dated = tuple((path, path.stat().st_mtime) for path in journals if path.exists())
+    seconds = _read_seconds(dated, model)
+    if len(seconds) < FEWEST_CALLS:
+        return None
+    tenths = quantiles(seconds, n=TENTHS, method="inclusive")
+    return tenths[0], tenths[TENTHS // 2 - 1], tenths[-1]
+
+
+@lru_cache(maxsize=32)
+def _read_seconds(dated: tuple[tuple[Path, float], ...], model: str) -> list[float]:
+    return [*islice((s for path, _ in dated for s in _seconds_of(path, model)), MAX_CALLS)]
+
+
+def _seconds_of(path: Path, model: str) -> list[float]:
+    try:
+        lines = [line for line in read_journal(path).calls.values() if line.get("call") == "ask"]
+    except JournalError:
+        return []
+    own = [line for line in lines if get_path(line, "response", "model") == model]
+    return [float(s) for line in own if isinstance(s := line.get("seconds"), (int, float))]
