@@ -65,8 +65,8 @@ def test_while_a_model_thinks_titles_and_sentences_are_there(
     thread.start()
     try:
         wait_until(lambda: describe_wait(run.waited_for(), 1).startswith(waits), 30)
-        lines = list(describe_findings(run))
-        assert "  Found, not checked:" in lines and any("Argentina" in line for line in lines)
+        wait_until(lambda: "  Found, not checked:" in describe_findings(run), 30)
+        assert any("Argentina" in line for line in describe_findings(run))
     finally:
         released.set()
         thread.join(60)
