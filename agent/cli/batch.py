@@ -76,7 +76,9 @@ def _run(options: dict[str, Any]) -> BatchSummary:
         output = OutputFile(Path(options["out"] or f"{folder}/answers.jsonl"))
         batch = Batch(topics, output, engine, request, caps, concurrency=concurrency)
         print_rows = (lambda: None) if options["out"] else _RowPrinter(output).print_new
-        summary = batches.run_batch(batch, "\nStopping. Run the same command to continue.", print_rows)
+        summary = batches.run_batch(
+            batch, "\nStopping. Run the same command to continue.", print_rows
+        )
         if options["in_order"] and not summary.left:
             sort_rows(topics, output)
     return summary

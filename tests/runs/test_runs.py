@@ -119,7 +119,7 @@ def test_the_index_of_runs_is_bounded_follows_deletions_and_leaves_documents_out
     assert ask(capsys, "delete", "new")[0] == 0 and find() == [(url, "120 euros.")]
     assert ask(capsys, "delete", "old")[0] == 0 and find() == []
     indexes = list((tmp_path / "cache").glob("runs-*.sqlite"))
-    assert len(indexes) == 2  # with documents and without
+    assert len(indexes) == 1  # of web pages and documents
     assert not any(b"Spare parts" in index.read_bytes() for index in indexes)
     with pytest.raises(ReadFailed, match="No earlier run"):
         open_sources(settings.model_copy(update={"search": ("runs",), "offline": True})).read(url)
