@@ -11,7 +11,6 @@ import click
 
 from agent.cli import shell
 from agent.errors import UsageError
-from agent.outside import spawn
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
     from agent.outside.budget import Caps
@@ -37,6 +36,7 @@ def read_caps(options: Mapping[str, Any]) -> Caps:
 
 def open_engine(options: Mapping[str, Any], settings: Settings) -> Engine:
     """The engine that the options name. Raises UsageError, NotConfigured."""
+    from agent.outside import spawn
     from agent.run.batch.local import LocalEngine
     from agent.run.resources import share_resources
 
