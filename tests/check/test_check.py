@@ -118,7 +118,6 @@ def judge(rows: dict[str, str]) -> Callable[[Any], Any]:
     return think
 
 
-ELLEN_BUILT = "Ellen was built on the island of Als in Denmark."
 VERDICTS = {"It crosses": "partial", "Ellen was": "supported"}
 
 

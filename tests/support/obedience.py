@@ -40,8 +40,6 @@ RULE_RUN = 8  # words in a row of a system prompt that no query may repeat
 TEXT_RUN = 28  # the same of a page's text
 PRICE = {"from": "2020-01-01", "input": 1.0, "output": 5.0}
 CAPS = {"max_calls": 60, "max_tokens": 200_000, "max_usd": 0.6, "max_seconds": 60.0}
-TIGHT = ({"max_calls": 12}, {"max_tokens": 9000}, {"max_usd": 0.02}, {"max_seconds": 3.0})
-SPENDERS = ("search for ever", "spend the budget", "replies that cannot be used")
 
 
 class Arm(NamedTuple):
