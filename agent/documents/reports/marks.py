@@ -36,7 +36,8 @@ _MARK = re.compile(
     rf"|<sup>\s*\[?(?P<raised>{_N})\]?\s*</sup>|<?(?P<bare>{_URL}|{DOI}|{LOCAL})>?"
     "|(?P<raw>\ue200cite[^\ue200\ue201]{0,2000}\ue201|:contentReference\\[[^\\]\n]{0,40}\\]"
     "(?:\\{[^}\n]{0,40}\\})?|\\bcite(?:turn\\d+[a-z]+\\d+)+)"
-    r"|(?<=[.,;:!?。)\]”\"’»*%])(?P<digits>\d{1,3}(?:,\s?\d{1,3})*)(?![\w.%]|(?-i: [a-z]))",
+    r"|(?:(?<=\b[12]\d{3}[.,])|(?<![\s\d][.,]))(?<=[.,;:!?。)\]”\"’»*%])"
+    r"(?P<digits>\d{1,3}(?:,\s?\d{1,3})*)(?![\w.%]|(?-i: [a-z]))",
     re.I,
 )
 #: Markup of Markdown and HTML that is no text.
@@ -75,15 +76,7 @@ def _find_marks(text: str, start: int, end: int) -> Iterator[Mark]:
     for match in _MARK.finditer(text, start, end):
         kind = next(one for one in _KINDS if match[one] is not None)
         names = match[kind] if kind in ("brackets", "raised", "digits") else ""
-        if kind != "digits" or _follows_word(text[max(0, match.start() - AROUND) : match.start()]):
-            yield Mark(match, kind, [x for x in read_labels(re.split("[†‡]", names)[0]) if x])
-
-
-def _follows_word(before: str) -> bool:
-    """Whether a text ends with the stop of a word or a year, as that before digits of no number."""
-    word = before.rstrip(_ENDS + _CLOSING + ",;:%")
-    is_number = word[-1:].isdecimal() and not re.search(r"(?<!\d)[12]\d{3}$", word)
-    return word[-1:].isalnum() and not (is_number and before[len(word)] in ".,")
+        yield Mark(match, kind, [x for x in read_labels(re.split("[†‡]", names)[0]) if x])
 
 
 class MarkFinder:

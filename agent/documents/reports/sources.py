@@ -175,7 +175,7 @@ def _find_runs(lines: Sequence[str]) -> Iterator[list[Entry]]:
             run = []
             continue
         kind = (bool(entry.keys), entry.is_bracketed)
-        if run and (kind != (bool(run[0].keys), run[0].is_bracketed) or entry.keys[:1] == ["1"]):
+        if run and kind != (bool(run[0].keys), run[0].is_bracketed):
             yield run
             run = []
         run.append(entry)
