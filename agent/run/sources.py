@@ -89,13 +89,13 @@ class Sources:
         """Call `acquire` with a provider before each search, and ask the budget if it costs."""
         if self.chain:
             self.chain.acquire = acquire
-            self.chain.limit_spending(budget)
+            self.chain.paid.budget = budget
 
     def count_earlier(self, results: SearchResults) -> None:
         """Count a search that the journal answered."""
         self._keep(results)
         if self.chain:
-            self.chain.count_earlier(results)
+            self.chain.paid.count_earlier(results)
 
 
 def open_sources(

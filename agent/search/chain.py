@@ -11,7 +11,6 @@ from typing import NamedTuple, Protocol
 
 from agent.errors import NOTHING_SPENT, SearchFailed, Spent
 from agent.outside import spawn
-from agent.outside.budget import Budget
 from agent.search.circuit_breaker import ANSWERED, CircuitBreaker, Cooldowns
 from agent.search.hits import MAX_QUERY, clean_hits
 from agent.search.options import SearchOptions
@@ -72,17 +71,9 @@ class SearchChain:
         self._options = options or SearchOptions()
         self._now, self._pause = now, pause
         self._breaker = CircuitBreaker(cooldowns or Cooldowns(), now)
-        self._paid = PaidQueries()
+        self.paid = PaidQueries()  # of the run, with its budget
         #: Waits until a request may be sent to the provider of this name.
         self.acquire: Callable[[str], None] = lambda _: None
-
-    def limit_spending(self, budget: Budget | None) -> None:
-        """Ask this budget before each query that costs money."""
-        self._paid.budget = budget
-
-    def count_earlier(self, results: SearchResults) -> None:
-        """Count what an earlier part of the run asked of providers that cost money."""
-        self._paid.count_earlier(results)
 
     def close(self) -> None:
         """Close the providers that hold connections."""
@@ -170,7 +161,7 @@ class SearchChain:
         """The hits, each try that was made for them with the provider's own last, and the cost."""
         start = self._now()
         tried = partial(Attempt, what="search", provider=provider.name)
-        with self._paid.reserve(provider.name, getattr(provider, "terms", None)) as refusal:
+        with self.paid.reserve(provider.name, getattr(provider, "terms", None)) as refusal:
             if refusal:
                 return (), [tried(outcome="skipped", detail=refusal)], NOTHING_SPENT
             found, failure, detail = self._fetch_hits(provider, query)

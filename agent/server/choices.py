@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
+import tomllib
+from importlib.resources import files
+from typing import Any, Literal, get_args
 
 from agent.run.estimate import Range, estimate
 from agent.run.sources import find_corpus
@@ -37,22 +39,10 @@ class Choices(Frozen):
     prices: tuple[WayPrice, ...]
 
 
-WEB_EXAMPLES = (
-    Example(question="Which cities have hosted the Summer Olympics more than once?"),
-    Example(
-        question="When was Nokia founded, by whom, and where is its head office?",
-        slots=("founded", "founders", "head office"),
-    ),
-    Example(question="What is known about how bees find their way home?", strategy="report"),
-    Example(question="In which city was the founder of IKEA born?", strategy="loop"),
-)
-#: Each is answered from the demo's documents without a model: server/test_choices.py asks all.
-DEMO_EXAMPLES = (
-    Example(question="Who won the 2022 FIFA World Cup?"),
-    Example(question="Who founded LEGO, and when?", slots=("founder", "founded")),
-    Example(question="How do HPA and KEDA differ?", strategy="report"),
-    Example(question="When was the James Webb Space Telescope launched?", slots=("launched",)),
-)
+def load_examples(kind: Literal["web", "demo"]) -> tuple[Example, ...]:
+    """The examples of `examples.toml` for the web, or for the demo's documents."""
+    table = tomllib.loads(files("agent.server").joinpath("examples.toml").read_text("utf-8"))
+    return tuple(map(Example.model_validate, table[kind]))
 
 
 def describe_choices(configure: Configure) -> Choices:
@@ -66,8 +56,8 @@ def describe_choices(configure: Configure) -> Choices:
 def _find_examples(settings: Settings) -> tuple[Example, ...]:
     """Of the user's own documents there are none."""
     if find_corpus(settings) is None or "corpus" in settings.search and not settings.offline:
-        return WEB_EXAMPLES
-    return () if settings.corpus else DEMO_EXAMPLES
+        return load_examples("web")
+    return () if settings.corpus else load_examples("demo")
 
 
 def _price(configure: Configure, strategy: str, depth: str) -> WayPrice:

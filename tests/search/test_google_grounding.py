@@ -277,7 +277,7 @@ def test_the_budget_is_asked_before_each_query(google: Settings) -> None:
         payer = Payer(provider)
         chain = SearchChain([payer, Free()])
         purse = Purse(usd)
-        chain.limit_spending(purse)
+        chain.paid.budget = purse
         for n in range(4):
             chain(f"query {n}")
         assert len(payer.queries) == asked and purse.usd == pytest.approx(usd)
@@ -331,8 +331,8 @@ def test_a_run_that_goes_on_does_not_begin_to_count_anew(google: Settings) -> No
     earlier = SearchChain([Payer(provider), Free()])("query")
     chain = SearchChain([Payer(provider), Free()])
     for _ in range(3):
-        chain.count_earlier(earlier)
-        chain.count_earlier(earlier.model_copy(update={"usd": 0.0}))  # from the cache
+        chain.paid.count_earlier(earlier)
+        chain.paid.count_earlier(earlier.model_copy(update={"usd": 0.0}))  # from the cache
     assert [chain(f"query {n}").provider for n in range(2)] == ["google", "wikipedia"]
 
 

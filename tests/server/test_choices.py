@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent.search.providers import find_searches
-from agent.server.choices import DEMO_EXAMPLES, WEB_EXAMPLES, Example
+from agent.server.choices import Example, load_examples
 from agent.settings import parse_settings
 from tests.support.web import Web, configure_from
 
@@ -18,7 +18,7 @@ def test_every_example_of_the_demo_is_answered_without_a_model(tmp_path: Path) -
     with Web(configure_from(environment, offline=True)) as web:
         told = web.client.get("/api/choices").json()
         examples = [Example.model_validate(example) for example in told["examples"]]
-        assert tuple(examples) == DEMO_EXAMPLES and len(examples) == 4
+        assert tuple(examples) == load_examples("demo") and len(examples) == 4
         for example in examples:
             answer = web.ask(**example.model_dump(mode="json")).json()
             is_open = example.strategy == "report"  # without a model it is quoted passages
@@ -37,7 +37,9 @@ def test_the_choices_need_the_token_that_runs_need(tmp_path: Path) -> None:
     environment = {"RUNS_DIR": str(tmp_path), "GEMINI_API_KEY": "a-key"}
     with Web(configure_from(environment)) as web:
         told = web.client.get("/api/choices").json()
-        assert [one["question"] for one in told["examples"]] == [w.question for w in WEB_EXAMPLES]
+        assert [one["question"] for one in told["examples"]] == [
+            w.question for w in load_examples("web")
+        ]
 
 
 @pytest.mark.parametrize(
