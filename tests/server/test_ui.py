@@ -255,7 +255,7 @@ def test_the_first_quote_stands_beside_its_sentence(page: Page) -> None:
     quote, sentence = page.text(".card blockquote"), ".sentence.open"
     assert quote == "Argentina won the cup."
     assert page.text(".card blockquote p") == "Argentina won the cup."
-    assert "Confirmed: gemini-3.8-flash found" in page.text(".card .why")
+    assert "Confirmed by gemini-3.8-flash" in page.text(".card .why")
     tops = page.tab.run(
         f"['.card', '{sentence}'].map(s => document.querySelector(s).getBoundingClientRect().top)"
     )
@@ -519,7 +519,7 @@ def test_files_that_are_dropped_are_asked_about(browser: Browser, tmp_path: Path
         drop(tab, bridge_md="The Velmora bridge was opened in 1931.", no_exe="MZ", more_txt=EVIL)
         assert tab.wait("document.querySelectorAll('#documents button').length === 2")
         assert "bridge.md" in page.text("#documents")
-        assert "no.exe is of no type that is read" in page.text("#problem")
+        assert "no.exe is not a supported type" in page.text("#problem")
         page.home()  # the tab still has them
         tab.click("#documents li:last-child button")
         assert tab.wait("document.querySelectorAll('#documents button').length === 1")
@@ -756,7 +756,7 @@ def look(page: Page, axe: str, state: str) -> None:
 def test_axe_finds_no_fault_in_what_is_kept(kept: Page, axe: str) -> None:
     tab = kept.tab
     kept.home("/?library")
-    assert tab.wait("document.querySelector('#library').innerText.includes('Nothing is kept')")
+    assert tab.wait("document.querySelector('#library').innerText.includes('Nothing here yet')")
     look(kept, axe, "an empty library")
     run = kept.web.ask().headers["x-run-id"]
     kept.web.client.patch(f"/api/runs/{run}", json={"title": EVIL, "tags": [EVIL, "b"]})

@@ -47,7 +47,7 @@ function planSection({ queries, pages }) {
 function planState({ results, fault }, pages) {
   if (fault) return ["cross", "could not be searched", "failed"];
   if (results === null) return ["open", "not started", "later"];
-  const read = pages.filter(({ state }) => state === "read").length;
+  const read = pages.filter(({ became }) => became === "read").length;
   return read
     ? ["page", `${formatCount(read, "page")} read`, "begun"]
     : ["search", formatCount(results, "result"), "begun"];
