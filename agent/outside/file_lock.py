@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 Release = Callable[[], None]
@@ -28,23 +26,6 @@ def lock_file(file: int, path: Path, *, wait: bool = False) -> Release | None:
     except Timeout:
         return None
     return lock.release
-
-
-@contextmanager
-def hold_lock(path: Path, *, wait: bool = False) -> Iterator[bool]:
-    """Hold the lock that a file of this name stands for; False if another process has it.
-
-    Raises OSError.
-    """
-    file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    release = None
-    try:
-        release = lock_file(file, path, wait=wait)
-        yield release is not None
-    finally:
-        if release:
-            release()
-        os.close(file)
 
 
 def _do_nothing() -> None:

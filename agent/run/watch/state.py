@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 
@@ -13,7 +13,6 @@ from pydantic import ConfigDict, Field
 
 from agent.errors import JournalError
 from agent.files import write_file
-from agent.outside.file_lock import hold_lock
 from agent.outside.input_file import read_model
 from agent.run.changes import Known
 from agent.run.header import journal_path
@@ -101,15 +100,19 @@ class WatchFiles:
     @contextmanager
     def hold(self, name: str) -> Iterator[bool]:
         """Hold the watch for this process; False if another one has it. Raises JournalError."""
+        from filelock import FileLock, Timeout
+
         path = self.path(name).with_suffix(".lock")
+        lock = FileLock(path, mode=0o600, blocking=False)
         with ExitStack() as held:
             try:
                 self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-                is_ours = held.enter_context(hold_lock(path))
+                with suppress(Timeout):
+                    held.enter_context(lock)
             except OSError as error:
                 fault = f"{path} cannot be written: {error.strerror}."
                 raise JournalError(fault, "Name a writable folder with RUNS_DIR.") from None
-            yield is_ours
+            yield lock.is_locked
 
     def path(self, name: str) -> Path:
         """Where a watch is kept."""
