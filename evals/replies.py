@@ -1,9 +1,9 @@
 """How well the replies of a small model are read: Qwen2.5-Coder-1.5B, recorded through llama.cpp.
 
-`replies.jsonl` has each reply with its task and the form in which it was asked for. *as it came*:
-it has the shape of the schema; *read*: it can be used, mended or not; *cut*: at its limit on
-tokens, so that another is asked for; *values kept*: of the texts and numbers of a reply that was
-read, those that are in the answer made of it.
+`replies.jsonl` has each reply with its task and the form in which it was asked for; fields that
+were renamed since have their new names. *as it came*: it has the shape of the schema; *read*: it
+can be used, mended or not; *cut*: at its limit on tokens, so that another is asked for; *values
+kept*: of the texts and numbers of a reply that was read, those in the answer that is made of it.
 """
 
 from __future__ import annotations
