@@ -62,7 +62,7 @@ def repeats_hit(one: Hit, other: Hit) -> bool:
 def _read_hit(hit: Hit) -> tuple[set[str], set[int]]:
     """The numbers and the shingles of a result, which nobody changes."""
     text = f"{hit.title} {hit.snippet}"
-    return set(map(_digits, _NUMBER.findall(text))), _shingles(text)
+    return {re.sub("[.,]", "", one) for one in _NUMBER.findall(text)}, _shingles(text)
 
 
 def are_alike(one: Hit, other: Hit) -> bool:
@@ -92,7 +92,3 @@ def _shingles(text: str) -> set[int]:
     words = _CHUNK.findall(text.casefold())
     runs = zip(*(words[i:] for i in range(SHINGLE)), strict=False)
     return set(map(hash, runs)) or {hash(tuple(words))}
-
-
-def _digits(number: str) -> str:
-    return number.replace(",", "").replace(".", "")

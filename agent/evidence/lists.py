@@ -44,7 +44,8 @@ def find_lists(text: str) -> tuple[list[str], ...]:
 
 def find_items(text: str) -> list[list[str]]:
     """The items of each list of names in the sentences of a text."""
-    return [names for run in find_lists(text) if all(names := _names_of(run))]
+    named = ([_name_of(one, n == 0) for n, one in enumerate(run)] for run in find_lists(text))
+    return [list(dict.fromkeys(names)) for names in named if all(names)]
 
 
 def find_rows(text: str) -> list[list[str]]:
@@ -55,11 +56,6 @@ def find_rows(text: str) -> list[list[str]]:
             cells = [_ITEM.sub("", line, count=1).split("|")[0].strip() for line in lines]
             found.append([cell for cell in dict.fromkeys(cells) if cell])
     return [cells for cells in found if len(cells) > 2]
-
-
-def _names_of(run: Sequence[str]) -> list[str]:
-    """The names that the items of a list are, each once."""
-    return list(dict.fromkeys(_name_of(piece, n == 0) for n, piece in enumerate(run)))
 
 
 def _name_of(piece: str, is_first: bool) -> str:
