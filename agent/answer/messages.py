@@ -277,8 +277,9 @@ def describe_run(answer: Answer) -> list[tuple[str, str]]:
     spent = f"{calls}, {tokens}, {price}; {searches}, {pages}, {rounds}, {usage.seconds:.1f} s"
     if run is None:
         return [("Spent", spent)]
+    at = f"{run.started_at[:10]} {run.started_at[11:16]} UTC"
     lines = [
-        ("Run", f"{run.id}, strategy {run.strategy}, {_format_time(run.started_at)}"),
+        ("Run", f"{run.id}, strategy {run.strategy}, {at}"),
         ("Models", ", ".join(run.models)),
         ("Confidence", "" if answer.confidence is None else f"{answer.confidence:.2f}, by rules"),
         ("Search", ", ".join(run.providers)),
@@ -329,11 +330,6 @@ def describe_usage(usage: CallUsage) -> list[str]:
         format_usd(usage.usd) if usage.usd or usage.llm_calls else "",
     ]
     return [part for part in parts if part]
-
-
-def _format_time(at: str) -> str:
-    """A time of ISO 8601 for people: `2026-01-31 12:30 UTC`."""
-    return f"{at[:10]} {at[11:16]} UTC"
 
 
 def format_usd(usd: float | None) -> str:
