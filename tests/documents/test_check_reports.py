@@ -152,6 +152,8 @@ def test_one_report_says_the_same_in_every_form(form: str, body: bytes) -> None:
          "It is how_new 1 * 2.", [ONE]),
         (f"## 2015\n\nIt is a new ship.\n\n[1]\n\n## Sources\n\n[1] {ONE}\n", "It is a new ship.",
          [ONE]),
+        (f"It is a ship of 2015.1 It holds 3.2 Mt.2\n\n1. A, {ONE}\n2. B, {TWO}\n",
+         "It holds 3.2 Mt.", [TWO]),
         ("The law of [2020] has no source at all.", "The law of [2020] has no source at all.", []),
     ],
 )  # fmt: skip
