@@ -51,7 +51,7 @@ def describe_fallbacks(research: Research) -> Iterator[str]:
     is_told = research.may_answer and research.answer and research.answer.claims
     if tasks and not research.model_failures and not is_told:
         some = "" if all(event.is_by_rules for event in events) else f" for {', '.join(tasks)}"
-        yield f"No model was used{some}: the answer is made of sentences quoted from sources."
+        yield f"No model was used{some}: answers are sentences quoted from the sources."
 
 
 def failed_models(event: Asked) -> tuple[str, ...]:

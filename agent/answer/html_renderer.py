@@ -22,6 +22,7 @@ from typing import Any
 from agent.answer import doc
 from agent.answer.html import (
     EMPTY,
+    LINK_SCHEMES,
     Markup,
     element,
     join_markup,
@@ -30,6 +31,7 @@ from agent.answer.html import (
     render_document,
 )
 from agent.evidence.ranking import rank_texts
+from agent.state.urls import url_scheme
 
 STYLES = tuple(f"agent.answer/{name}.css" for name in ("base", "page", "check"))
 CHECK_SCRIPT = "agent.answer/check.js"
@@ -190,11 +192,13 @@ class _Renderer:
         """A quote, and the link that opens its page at it."""
         words = element("blockquote", self.foreign("p", [quote.text]))
         match = "" if quote.match == "exact" else f" ({quote.match} match)"
-        link = link_element(quote.url, f"Open the page at this quote{match}", class_="there")
+        is_open = url_scheme(quote.url) in LINK_SCHEMES
+        label = f"Open the page at this quote{match}"
+        link = link_element(quote.url, label, class_="there") if is_open else EMPTY
         place = self.foreign("span", [quote.place]) if quote.place else EMPTY
         below = element("p", place, " " if place else "", link, class_="quiet")
         place_id = {"id": self._id(f"quote-{source}-{n}"), "tabindex": "-1"} if n else {}
-        return element("div", words, below if quote.url else EMPTY, class_="quote", **place_id)
+        return element("div", words, below if link or place else EMPTY, class_="quote", **place_id)
 
     def _report_line(self, line: doc.ReportLine) -> Markup:
         words = self.foreign("p", line.parts)

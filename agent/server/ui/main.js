@@ -174,7 +174,7 @@ async function followUp(field) {
 async function submit() {
   clearProblem();
   if (!status.ready) {
-    showProblem(new Problem(status.error, status.remedy));
+    showStatus();
     return;
   }
   const body = asking.readForm(form);
@@ -328,13 +328,19 @@ async function start() {
   }
   asking.showWay(form, prices);
   showAddress();
-  if (!status.ready) showProblem(new Problem(status.error, status.remedy));
+  if (!status.ready) showStatus();
 }
 
 function askExample(example) {
   asking.fillForm(form, example);
   asking.showWay(form, prices);
   submit();
+}
+
+/** Why nothing can be asked: what is wrong, then what to do. */
+function showStatus() {
+  const [fault, ...advice] = status.error.split(/(?<=[.!]) /);
+  showProblem(new Problem(fault, [...advice, status.remedy].filter(Boolean).join(" ")));
 }
 
 /** The model and the search in use, in words. */

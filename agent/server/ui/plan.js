@@ -87,6 +87,9 @@ export class PlanList {
   }
 
   #heading(one, n) {
+    if (one.heading === this.plan.topic && this.sections.length === 1) {
+      return element("p", {}, "The whole question, in one section");
+    }
     const rename = ({ target }) => {
       one.heading = target.value;
     };

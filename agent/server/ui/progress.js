@@ -41,7 +41,8 @@ function planSection({ queries, pages }) {
       element("span", { class: "quiet" }, words),
     );
   });
-  return section("plan", "Plan", "", items.length && element("ul", { class: "rows" }, items));
+  const isMore = items.length > 1; // than the question itself
+  return section("plan", "Plan", "", isMore && element("ul", { class: "rows" }, items));
 }
 
 function planState({ results, fault }, pages) {

@@ -27,7 +27,7 @@ export const withSummary = (run, summary) => ({
 export function stepText(run) {
   if (run.cancelling) return "Cancelling: what was read is kept";
   if (run.queued) return "Waiting in the queue";
-  if (run.activity.waits) return run.activity.waits;
+  if (run.activity.waits) return run.activity.waits.replace(/ s$/, "\u00a0s");
   const read = run.activity.pages.filter(({ state }) => state === "read").length;
   return run.step === "Reading pages" && read ? `Reading pages: ${read} so far` : run.step;
 }
