@@ -147,7 +147,7 @@ def command(for_people: bool | None, /, words: tuple[str, ...], **options: Any) 
     own = {
         "question": " ".join(words) if words else None,
         "format": given or ("text" if is_terminal else "json"),
-        "out_format": _file_format(options) if for_people else given or "json",
+        "out_format": _file_format(options),
         "for_people": bool(for_people) and not given,
     }
     return research_question({**options, **own})
