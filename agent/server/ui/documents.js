@@ -6,10 +6,7 @@ import { formatCount } from "/ui/labels.js";
 const MAX_DOCUMENTS = 8; // that a question may name, and the largest in bytes, as the server has it
 const LARGEST_DOCUMENT = 50_000_000;
 const STORED = "documents"; // in the storage of this tab: ids are known to nobody else
-const NOT_TAKEN = new Problem(
-  "This server does not accept files.",
-  "Start it with --documents.",
-);
+const NOT_TAKEN = new Problem("This server does not accept files.", "Start it with --documents.");
 
 /** The files of the next question. */
 export class Documents {

@@ -148,7 +148,10 @@ export class Library {
         "form",
         { class: "labels", on: { submit: save } },
         field("title", "Name", { value: nameOf(one), maxlength: "200" }),
-        field("tags", "Tags, separated by commas", { value: one.tags.join(", "), maxlength: "500" }),
+        field("tags", "Tags, separated by commas", {
+          value: one.tags.join(", "),
+          maxlength: "500",
+        }),
         element("button", { class: "main" }, "Save"),
         button("Cancel", () => close(one)),
       ),
