@@ -49,7 +49,7 @@ def command(answers: tuple[Path, ...], journal: Path | None, **options: Any) -> 
     An export of `research-agent runs` is checked by the hashes in it too.
     Every other value must be that of the answer which the journal holds ("stored": true).
 
-    Exit status: 0 everything stands (with --diff: nothing changed), 1 something does not, 2 wrong
+    Exit status: 0 every check passed (with --diff: nothing changed), 1 one failed, 2 wrong
     usage or a file that cannot be read.
     """
     from agent.answer import upgrade_answer

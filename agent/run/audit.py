@@ -271,7 +271,7 @@ def _check_slots(answer: Answer, evidence: JournalEvidence) -> Iterator[Failure]
         for path, value, cited in values:
             quotes = [(one.quote, one.title) for one in _find_cited(cited, answer)]
             if value is not None and not any(holds_value(q, value, t) for q, t in quotes):
-                yield f"slots.{name}{path}.value", "it stands in none of its quotes"
+                yield f"slots.{name}{path}.value", "none of its quotes has it"
         told = Assessment(slot.verdict, slot.by)
         places = evidence.quote_places(_find_cited(slot.citations, answer))
         if told != decide_value(str(slot.value), places, told if slot.by else None):

@@ -203,9 +203,7 @@ def _describe_grounds(draft: Draft, grounded: Grounded) -> str:
     if grounded.answer.quotes:
         return BARE if grounded.is_bare else ""
     has_answer = bool(draft.answer.strip())
-    return (
-        "No source stands behind the answer that was given" if has_answer else "No answer was given"
-    )
+    return "No source supports the answer that was given" if has_answer else "No answer was given"
 
 
 def _step_count(research: Research) -> int:
