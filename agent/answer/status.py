@@ -26,7 +26,8 @@ from agent.state import (
     Verified,
 )
 
-UNPLANNED = "The plan of the model does not fit the question: the answer may not be one to it."
+#: Where each slot that a model planned is of something else.
+UNPLANNED = "The plan of the model does not match the question, so this may not answer it."
 #: Of an answer that was found by its words.
 PASSAGES = "No model has read them; they only share words with the question."
 MOST_NAMED = 5  # slots or pages in one sentence

@@ -83,7 +83,7 @@ def _complete_word(_: click.Context, __: click.Parameter, begun: str) -> list[st
 
 @shell.command(EPILOG, cls=AskCommand)
 @click.argument("words", metavar="[QUESTION]", nargs=-1, shell_complete=_complete_word)
-@click.option("--topic", help="The question, as the argument; - reads stdin.")
+@click.option("--topic", help="The question, if no argument gives it; - reads stdin.")
 @shell.options("strategy depth slots")
 @click.option("--slots-schema", metavar="FILE", help="JSON Schema (or its file) for typed slots.")
 @shell.options("llm search mcp corpus offline")

@@ -33,8 +33,9 @@ Examples:
 
 def _print_failure(error: AgentError) -> int:
     if sys.stdout.isatty():
-        return shell.fail_in_lines(error) and 2
-    shell.print_json({"ok": False, "error": {"message": error.message, "remedy": error.remedy}})
+        shell.fail_in_lines(error)
+    else:
+        shell.print_json({"ok": False, "error": {"message": error.message, "remedy": error.remedy}})
     return 2
 
 

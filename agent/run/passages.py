@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from agent.answer.addresses import CorpusAddresses
+from agent.answer.messages import format_count
 from agent.evidence import is_heading, is_row, rank_texts, split_sentences
 from agent.outside.recording import is_of_parent
 from agent.search.parent_pages import pages_of
@@ -101,7 +102,7 @@ def describe_wait(calls: Sequence[tuple[str, float]], pages: int, least: float =
     elif kind == "search":
         what = f"Searching: {subject}"
     elif subject == "reflect" and pages:
-        what = f"The model is reading {pages} page{'s' * (pages != 1)}"
+        what = f"The model is reading {format_count(pages, 'page')}"
     else:
         what = f"The model is {TASKS.get(subject, 'writing')}"
     return f"{sanitize_for_display(what)}, {seconds:.0f} s"
