@@ -21,13 +21,15 @@ class OverCpuLimit(BaseException):
 def limit_cpu(seconds: float) -> Iterator[None]:
     """Raise OverCpuLimit in the block after so many seconds of the process' processor time.
 
-    Without effect outside of the main thread, which alone gets signals.
+    It is raised again each second until the block ends: one that is raised in a callback of the
+    garbage collector or a destructor is lost. Without effect in other threads than the main one,
+    which alone gets signals.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     before = signal.signal(signal.SIGPROF, _raise_over_limit)
-    signal.setitimer(signal.ITIMER_PROF, seconds)
+    signal.setitimer(signal.ITIMER_PROF, seconds, 1)
     try:
         yield
     finally:
