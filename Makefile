@@ -4,7 +4,7 @@
 VENV   := .venv
 PY     := $(VENV)/bin/python
 PYTEST  = PYTHONDONTWRITEBYTECODE= $(PY) -m pytest -n auto --dist worksteal
-HOUSE  := $(patsubst %,tests/house/test_%.py,architecture packaging line_budget)# the tests of `make check`
+HOUSE  := $(patsubst %,tests/repository/test_%.py,architecture packaging line_budget)# the tests of `make check`
 ENGINE := ../shared/container/with_engine.sh
 ARGS   ?=
 BIOME  := 2.6.8

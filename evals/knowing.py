@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from agent.calls import Reply, Task
 from agent.errors import ModelFailed
-from agent.outside import Reply, Task
 
 ERRORS = 0.05  # the share of verdicts in which an erring judge is wrong
 _SHOWN = re.compile(r'<source id="(\d+)"')

@@ -17,10 +17,10 @@ from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
+from agent.calls import Task
+from agent.calls.tools import Exchange
 from agent.evidence import content_words, fold, rank_texts, split_sentences
 from agent.evidence.names import find_names, find_question_names
-from agent.outside import Task
-from agent.outside.tools import Exchange
 from evals.knowing import Word, judge_prompt
 from evals.questions import Passages, contains_answer
 from evals.scripted import Scripted, Shown, shown_sources

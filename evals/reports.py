@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from agent.answer.report import all_claims
-from agent.outside import Task
+from agent.calls import Task
 from agent.settings import Effort
 from agent.state import HOLDING, Composed
 from evals.harness import (

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from agent.calls import Task
 from agent.evidence import estimate_tokens
 from agent.llm import Generation
-from agent.outside import Task
 from evals.harness import PATIENT, Bench, finish
 from evals.knowing import Word, judge_prompt
 from evals.questions import contains_answer
@@ -65,8 +65,8 @@ class Scripted:
 
 def run_scripted(topic: str, model: Any, corpus: Path, bench: Bench, **settings: Any) -> Run:
     """A finished run with a scripted model and a corpus as the web."""
-    from agent.outside.journal import Journal
-    from agent.outside.rate_limits import RateLimiter, no_rate_limits
+    from agent.calls.journal import Journal
+    from agent.calls.rate_limits import RateLimiter, no_rate_limits
     from agent.run import Run
     from agent.run.calls import cache_sources, compose_calls
     from agent.run.header import RunSpec

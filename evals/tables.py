@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo, available_timezones
 
-from agent.outside import Task
+from agent.calls import Task
 from evals.harness import Bench, Evaluation, Table, count, half, main, share, size
 from evals.scripted import Scripted, run_scripted
 

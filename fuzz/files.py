@@ -9,8 +9,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from agent.calls.recording import DAMAGE, read_journal
 from agent.errors import AgentError, UsageError
-from agent.outside.recording import DAMAGE, read_journal
 from agent.run.audit import audit_answer
 from agent.run.batch.topics import read_topics
 from agent.run.evaluation.questions import load_questions

@@ -7,6 +7,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
+from agent.calls.http import parse_retry_after
 from agent.errors import ReadFailed
 from agent.evidence.citing import compose_answer
 from agent.evidence.instructions import find_instruction
@@ -24,7 +25,6 @@ from agent.evidence.selection import render_sources, select_passages
 from agent.evidence.sentences import split_passages, split_sentences
 from agent.llm.model import Generation
 from agent.llm.replies import parse_reply
-from agent.outside.http import parse_retry_after
 from agent.pages.guard import AddressGuard
 from agent.slots.forms import holds_value, to_typed
 from agent.slots.rows import leaf_rows

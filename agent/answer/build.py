@@ -25,13 +25,13 @@ from agent.answer.schema import (
     answer_validator,
 )
 from agent.answer.status import decide_end, is_degraded, is_of, list_names
+from agent.calls.budget import CallUsage, round_dollars
+from agent.calls.recording import parent_of
 from agent.characters import strip_controls
 from agent.errors import AgentError
 from agent.evidence.copies import find_copies
 from agent.evidence.credibility import rate_credibility
 from agent.evidence.links import quote_link
-from agent.outside.budget import CallUsage, round_dollars
-from agent.outside.recording import parent_of
 from agent.slots.data import keep_valid
 from agent.slots.weighing import rate_confidence
 from agent.state import (

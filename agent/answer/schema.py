@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from agent.answer.check import ReportCheck
 from agent.answer.report import ReportAnswer
 from agent.answer.states import State, Status
+from agent.calls.budget import CallUsage
 from agent.evidence.credibility import Credibility
-from agent.outside.budget import CallUsage
 from agent.state import Alternative, Attempt, Claim, Frozen, Scalar, Verdict, seldom
 from agent.state.json_data import Json
 

@@ -201,7 +201,7 @@ def research_question(options: dict[str, Any]) -> int:
 
 def _begin_run(topic: str, options: dict[str, Any]) -> Run:
     """A run. It is made on a thread, so that Ctrl-C ends the wait whatever the thread does."""
-    from agent.outside.threads import spawn
+    from agent.calls.threads import spawn
     from agent.run import research
     from agent.settings import make_request
 

@@ -161,7 +161,7 @@ def _holds(page: Page, citation: Citation) -> bool:
 
 def _read_answer(file: Path) -> Json:
     """The JSON object of a file, or the answer of an export. Raises UsageError."""
-    from agent.outside.input_file import read_json
+    from agent.calls.input_file import read_json
     from agent.run.export import is_export, read_exported_answer
 
     remedy = "Name an answer's file."

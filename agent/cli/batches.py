@@ -13,7 +13,7 @@ from agent.cli import shell
 from agent.errors import UsageError
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
-    from agent.outside.budget import Caps
+    from agent.calls.budget import Caps
     from agent.run.batch.batch import Batch, BatchSummary, Engine
     from agent.settings import Settings
 
@@ -24,7 +24,7 @@ TERMINAL_INTERVAL = 0.5  # the same on a terminal, where a line is written over
 
 def read_caps(options: Mapping[str, Any]) -> Caps:
     """The caps of the whole batch; None where one is not given. Raises UsageError."""
-    from agent.outside.budget import Caps
+    from agent.calls.budget import Caps
 
     caps = {name: options[f"batch_{name}"] for name in CAPS}
     for name, value in caps.items():
@@ -36,7 +36,7 @@ def read_caps(options: Mapping[str, Any]) -> Caps:
 
 def open_engine(options: Mapping[str, Any], settings: Settings) -> Engine:
     """The engine that the options name. Raises UsageError, NotConfigured."""
-    from agent.outside import spawn
+    from agent.calls import spawn
     from agent.run.batch.local import LocalEngine
     from agent.run.resources import share_resources
 

@@ -79,7 +79,7 @@ def command(**options: Any) -> int:
         shell.print_json(check_schema())
         return 0
     try:
-        from agent.outside.threads import spawn
+        from agent.calls.threads import spawn
         from agent.run.check import begin_check
         from agent.settings import load_options, make_request
 
@@ -123,8 +123,8 @@ def _check_options(options: dict[str, Any]) -> None:
 
 def _read_body(options: dict[str, Any]) -> bytes | None:
     """What the argument names; None where a journal holds the report. Raises UsageError."""
+    from agent.calls.input_file import read_bytes, unreadable
     from agent.documents.reports.reader import MAX_BYTES
-    from agent.outside.input_file import read_bytes, unreadable
 
     name = options["report"]
     if name in (None, "-"):

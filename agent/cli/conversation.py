@@ -12,9 +12,9 @@ import click
 
 from agent.answer import Answer, Citation, build_error_answer, to_json
 from agent.answer.messages import format_usd, group_by_source
+from agent.calls import spawn
 from agent.cli import shell
 from agent.errors import AgentError, Stopped
-from agent.outside import spawn
 from agent.run import research
 from agent.run.progress import with_progress_line
 from agent.settings import load_options

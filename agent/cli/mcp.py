@@ -62,7 +62,7 @@ def _serve_stdio(server: Server[Any]) -> None:
 
     from mcp.server.stdio import stdio_server
 
-    from agent.outside.threads import spawn
+    from agent.calls.threads import spawn
 
     async def serve() -> None:
         async with stdio_server() as (read, write):

@@ -32,7 +32,7 @@ def command(host: str, port: int, make_token: bool, **options: Any) -> int:
     was ended, 1 it could not listen, 2 wrong usage.
     """
     shell.require_extra("server", "fastapi", "uvicorn", "prometheus_client", "python_multipart")
-    from agent.outside.threads import spawn
+    from agent.calls.threads import spawn
     from agent.run.sources import open_sources
     from agent.server import logs, serve
     from agent.server.app import make_server

@@ -14,6 +14,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from agent.calls import Task
+from agent.calls.http import Endpoint
+from agent.calls.prices import Price
 from agent.errors import ModelFailed
 from agent.llm.anthropic_messages import (
     build_messages,
@@ -35,9 +38,6 @@ from agent.llm.model import (
     find_reply_limit,
 )
 from agent.llm.schemas import sent_schema, strict_schema
-from agent.outside import Task
-from agent.outside.http import Endpoint
-from agent.outside.prices import Price
 from agent.state.json_data import get_path
 
 API_VERSION = "2023-06-01"

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from agent.calls.tools import Exchange, Tool
 from agent.llm.conversation import call_fields, request_correction, turn_json
-from agent.outside.tools import Exchange, Tool
 from agent.state.json_data import get_path
 
 #: What a prompt's evidence ends with: see `Excerpt`.

@@ -10,8 +10,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from agent.outside import Task
-from agent.outside.tools import Exchange, render_transcript
+from agent.calls import Task
+from agent.calls.tools import Exchange, render_transcript
 
 
 def split_conversation(task: Task[Any], model: str) -> tuple[str, list[Exchange]]:

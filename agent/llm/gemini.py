@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from agent.calls import Task
+from agent.calls.gemini_api import USABLE_REASONS, GeminiConnection, count_tokens
+from agent.calls.prices import Price
 from agent.errors import ModelFailed
 from agent.llm.forms import FormLadder
 from agent.llm.gemini_turns import (
@@ -21,9 +24,6 @@ from agent.llm.model import (
     describe_problem,
     describe_window,
 )
-from agent.outside import Task
-from agent.outside.gemini_api import USABLE_REASONS, GeminiConnection, count_tokens
-from agent.outside.prices import Price
 
 if TYPE_CHECKING:
     from google.genai import Client

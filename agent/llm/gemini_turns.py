@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from agent.calls import Task, Thinking
+from agent.calls.tools import Exchange
 from agent.llm.conversation import (
     call_fields,
     request_correction,
@@ -11,8 +13,6 @@ from agent.llm.conversation import (
     turn_json,
 )
 from agent.llm.schemas import sent_schema
-from agent.outside import Task, Thinking
-from agent.outside.tools import Exchange
 
 if TYPE_CHECKING:
     from google.genai.types import Content, Part

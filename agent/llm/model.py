@@ -8,10 +8,10 @@ from typing import Any, Protocol
 
 from pydantic import field_validator
 
+from agent.calls import Task
+from agent.calls.prices import Price
 from agent.errors import ModelFailed
 from agent.llm.forms import FormLadder
-from agent.outside import Task
-from agent.outside.prices import Price
 from agent.state import Frozen
 
 MAX_TOKENS = 10**10  # of one reply: no service counts so many

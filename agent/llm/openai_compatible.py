@@ -17,6 +17,10 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
+from agent.calls import Task
+from agent.calls.http import Endpoint, find_error_message
+from agent.calls.prices import Price
+from agent.calls.tools import describe_tools
 from agent.errors import ModelFailed
 from agent.evidence import estimate_tokens
 from agent.llm.conversation import append_transcript, request_correction, split_conversation
@@ -32,10 +36,6 @@ from agent.llm.model import (
 from agent.llm.openai_stream import is_stream, join_stream
 from agent.llm.openai_tools import declare_tools, extract_text, extract_turn_json, replay_messages
 from agent.llm.schemas import sent_schema
-from agent.outside import Task
-from agent.outside.http import Endpoint, find_error_message
-from agent.outside.prices import Price
-from agent.outside.tools import describe_tools
 from agent.state.json_data import get_objects, get_path
 
 #: The names of the limit on a reply's tokens. Most servers know the first alone, OpenAI's newest

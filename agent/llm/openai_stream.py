@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from agent.calls.tools import MAX_CALLS
 from agent.llm.openai_tools import join_parts
-from agent.outside.tools import MAX_CALLS
 from agent.state.json_data import InvalidJson, Json, get_objects, get_path, parse_json
 
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
+from agent.calls.http import Endpoint
 from agent.errors import ReadFailed
-from agent.outside.http import Endpoint
 from agent.state import Page
 from agent.state.json_data import get_path
 

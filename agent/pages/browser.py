@@ -23,9 +23,9 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from agent.calls import KEEPER
+from agent.calls.keeper import find_descendants
 from agent.errors import ReadFailed
-from agent.outside import KEEPER
-from agent.outside.keeper import find_descendants
 from agent.pages.cdp import POLL, CommandRefused, DevTools, Json, Pipes
 from agent.pages.relay import GuardedRelay
 from agent.settings import system_environment

@@ -8,10 +8,10 @@ from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
+from agent.calls.http import parse_retry_after
+from agent.calls.network import explain_failure
 from agent.documents import sniff
 from agent.errors import ReadFailed
-from agent.outside.http import parse_retry_after
-from agent.outside.network import explain_failure
 from agent.pages.guard import AddressGuard
 from agent.state import Outcome
 from agent.state.urls import host_of

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Literal
 
 from agent import USER_AGENT
+from agent.calls import run_with_timeout
 from agent.documents.body_reader import BodyReader
 from agent.documents.body_text import TEXT, Body, BodyText, UnreadablePage
 from agent.documents.html.walls import WALLS
 from agent.errors import ReadFailed
-from agent.outside import run_with_timeout
 from agent.pages.browser import REMEDY as BROWSER_REMEDY
 from agent.pages.browser import Browser, find_browser
 from agent.pages.download import Downloader, DownloadLimits, FetchedBody

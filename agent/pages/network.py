@@ -18,14 +18,14 @@ from typing import Any
 import httpcore2
 import httpx2
 
-from agent.errors import ReadFailed
-from agent.outside import run_with_timeout
-from agent.outside.network import (
+from agent.calls import run_with_timeout
+from agent.calls.network import (
     bypasses_proxy,
     load_proxies,
     load_tls_context,
     require_library,
 )
+from agent.errors import ReadFailed
 from agent.pages.download import COPY
 from agent.pages.guard import DEFAULT_PORTS, AddressGuard
 

@@ -15,8 +15,8 @@ from contextlib import suppress
 from socketserver import StreamRequestHandler, ThreadingTCPServer
 from urllib.parse import SplitResult, unquote, urlsplit
 
+from agent.calls.network import bypasses_proxy, load_proxies
 from agent.errors import ReadFailed
-from agent.outside.network import bypasses_proxy, load_proxies
 from agent.pages.guard import DEFAULT_PORTS, AddressGuard
 
 MAX_HEAD = 65_536  # bytes of a request's head

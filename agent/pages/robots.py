@@ -7,8 +7,8 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from urllib.parse import urlsplit
 
+from agent.calls import spawn
 from agent.errors import ReadFailed
-from agent.outside import spawn
 from agent.state.urls import host_of
 
 ROBOTS_TIMEOUT = 3.0  # seconds; robots.txt is fetched while the page is

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
+from agent.calls.journal import Journal
+from agent.calls.rate_limits import RateLimiter, no_rate_limits
+from agent.calls.recording import has_header, parent_of, read_header, read_journal
 from agent.errors import UsageError
-from agent.outside.journal import Journal
-from agent.outside.rate_limits import RateLimiter, no_rate_limits
-from agent.outside.recording import has_header, parent_of, read_header, read_journal
 from agent.run.calls import cache_sources, compose_calls
 from agent.run.follow import describe_followed, find_chain
 from agent.run.header import RunSpec, journal_path, make_header, new_run_name, restore_shape

@@ -8,14 +8,14 @@ from typing import Any
 
 from pydantic import SecretStr
 
+from agent.calls import Outside, Parent, Task, spawn
+from agent.calls.budget import Budget, Caps, sum_usage
+from agent.calls.journal import Journal
+from agent.calls.query_guard import QueryGuard
+from agent.calls.rate_limits import RateLimiter
+from agent.calls.recording import parent_of
 from agent.errors import Spent
 from agent.llm import Model, ModelChain
-from agent.outside import Outside, Parent, Task, spawn
-from agent.outside.budget import Budget, Caps, sum_usage
-from agent.outside.journal import Journal
-from agent.outside.query_guard import QueryGuard
-from agent.outside.rate_limits import RateLimiter
-from agent.outside.recording import parent_of
 from agent.run.costs import (
     PROMPT_FRAME_TOKENS,
     REPLY_TOKENS,
@@ -90,7 +90,7 @@ def compose_calls(
 
 def cache_sources(settings: Settings, sources: Sources) -> Sources:
     """The sources behind the cache that all runs share, with the keepers before it."""
-    from agent.outside.cache import Cache, DiskStore
+    from agent.calls.cache import Cache, DiskStore
 
     if sources.cached and settings.cache and settings.cache_ttl:
         folder = (settings.cache_dir or user_folder("cache")) / "web"

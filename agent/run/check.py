@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from agent.calls.recording import has_header, read_header
 from agent.errors import NotConfigured, UsageError
-from agent.outside.recording import has_header, read_header
 from agent.run.begin import research
 from agent.run.header import journal_path
 from agent.run.loop import Run

@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from agent.calls import Task
+from agent.calls.budget import Caps, Cost
+from agent.calls.tools import render_transcript
 from agent.errors import Spent
 from agent.evidence import estimate_tokens
 from agent.llm import Generation, Model
-from agent.outside import Task
-from agent.outside.budget import Caps, Cost
-from agent.outside.tools import render_transcript
 
 PROMPT_FRAME_TOKENS = 700  # of a prompt around its evidence: instructions, topic, slots, schema
 SCHEMA_TOKENS = 200  # of an answer's JSON schema, about

@@ -12,10 +12,10 @@ from typing import Any
 
 from pydantic import SecretStr
 
+from agent.calls import Task
+from agent.calls.recording import read_journal
 from agent.errors import JournalError
 from agent.llm import Generation, Model
-from agent.outside import Task
-from agent.outside.recording import read_journal
 from agent.run.costs import PROMPT_FRAME_TOKENS, REPLY_TOKENS, estimate_task_tokens
 from agent.run.follow import describe_followed
 from agent.run.header import journal_path, newest_journals

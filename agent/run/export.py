@@ -19,10 +19,10 @@ from typing import BinaryIO
 
 from agent import __version__
 from agent.answer import to_json
+from agent.calls.input_file import MAX_LINE_BYTES
+from agent.calls.recording import MAX_CALLS
 from agent.documents.zip_entries import DAMAGE, UNKNOWN_PACKING, ArchiveRefused, ZipEntries
 from agent.errors import JournalError, UsageError
-from agent.outside.input_file import MAX_LINE_BYTES
-from agent.outside.recording import MAX_CALLS
 from agent.run.audit import MAX_FAILURES, audit_answer
 from agent.run.journal_evidence import read_evidence
 from agent.run.stored import read_answer

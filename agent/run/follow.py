@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from agent.calls.recording import ParentRun, find_journals, has_header, read_header
 from agent.errors import JournalError, UsageError
 from agent.evidence.markers import strip_markers
-from agent.outside.recording import ParentRun, find_journals, has_header, read_header
 from agent.run.header import journal_path
 from agent.run.stored import read_answer
 from agent.settings import Settings

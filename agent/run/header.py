@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from agent import __version__
+from agent.calls.recording import JournalHeader, ParentRun
 from agent.errors import JournalError, UsageError
-from agent.outside.recording import JournalHeader, ParentRun
 from agent.run.request import clean_topic, requested_slots, resolve_strategy
 from agent.run.sources import find_corpus
 from agent.settings import SHAPING_FIELDS, Settings, user_folder

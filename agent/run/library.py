@@ -15,10 +15,10 @@ from typing import Annotated
 from pydantic import ConfigDict, Field, StringConstraints
 
 from agent.answer.states import BY_STATUS
+from agent.calls.input_file import read_model
+from agent.calls.recording import read_header, read_newest_answer
 from agent.errors import JournalError, UsageError
 from agent.files import write_file
-from agent.outside.input_file import read_model
-from agent.outside.recording import read_header, read_newest_answer
 from agent.run.header import journal_path, newest_journals
 from agent.search.run_pages import forget_run
 from agent.settings import Settings, user_folder

@@ -8,12 +8,12 @@ from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Self
 
+from agent.calls import Outside
+from agent.calls.budget import CallUsage, sum_usage
+from agent.calls.journal import Journal
+from agent.calls.recording import DAMAGE
+from agent.calls.threads import spawn
 from agent.errors import AgentError, Halt, JournalDamaged, JournalError, Stopped
-from agent.outside import Outside
-from agent.outside.budget import CallUsage, sum_usage
-from agent.outside.journal import Journal
-from agent.outside.recording import DAMAGE
-from agent.outside.threads import spawn
 from agent.run.header import RunSpec, hash_prompts
 from agent.run.request import clean_topic
 from agent.state import Checked, Event, Halted, Research, Slot, Started, Warned

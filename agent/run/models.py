@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import chain
 
+from agent.calls import AnswerT, Reply, Task, TaskKind
+from agent.calls.plugins import load_plugin, plugin_names
+from agent.calls.prices import Price, find_price, load_prices
 from agent.errors import NotConfigured, UsageError
 from agent.llm import Generation, Model, ModelChain
-from agent.outside import AnswerT, Reply, Task, TaskKind
-from agent.outside.plugins import load_plugin, plugin_names
-from agent.outside.prices import Price, find_price, load_prices
 from agent.settings import TASK_KINDS, Settings
 from agent.state.clock import utc_today
 
@@ -115,8 +115,8 @@ def _maker(provider: str) -> ModelMaker:
 
 
 def _make_gemini(settings: Settings, names: Sequence[str]) -> list[Model]:
+    from agent.calls.gemini_api import GeminiConnection
     from agent.llm.gemini import Gemini
-    from agent.outside.gemini_api import GeminiConnection
 
     if settings.use_vertexai and not settings.google_cloud_project:
         raise NotConfigured(

@@ -7,9 +7,9 @@ from datetime import date
 from typing import TYPE_CHECKING, Protocol
 
 from agent import USER_AGENT
+from agent.calls.plugins import load_plugins
 from agent.characters import strip_controls
 from agent.errors import ReadFailed
-from agent.outside.plugins import load_plugins
 from agent.settings import Settings
 from agent.state import Page
 from agent.state.clock import utc_now

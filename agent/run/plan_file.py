@@ -14,8 +14,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from agent.calls.input_file import read_text
 from agent.errors import UsageError
-from agent.outside.input_file import read_text
 from agent.run.plan import PlanOffer
 from agent.state import Plan
 from agent.state.json_data import InvalidJson, Json, parse_json

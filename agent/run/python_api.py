@@ -9,8 +9,8 @@ from itertools import count
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from agent.outside.growing_list import GrowingList
-from agent.outside.threads import spawn
+from agent.calls.growing_list import GrowingList
+from agent.calls.threads import spawn
 from agent.run.begin import research
 from agent.run.loop import LateRun, Run
 from agent.settings import Settings

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple, TypeVar
 
+from agent.calls import Reply, Task, Thinking
+from agent.calls.budget import Budget, Cost
+from agent.calls.deadline import WaitLimits
+from agent.calls.journal import Journal, call_key
+from agent.calls.query_guard import QueryGuard
+from agent.calls.recorded_call import RecordedCall
 from agent.errors import Halt, OutsideError
 from agent.llm import ModelChain
-from agent.outside import Reply, Task, Thinking
-from agent.outside.budget import Budget, Cost
-from agent.outside.deadline import WaitLimits
-from agent.outside.journal import Journal, call_key
-from agent.outside.query_guard import QueryGuard
-from agent.outside.recorded_call import RecordedCall
 from agent.run.costs import estimate_cost, estimate_task_tokens
 from agent.run.models import Orders
 from agent.settings import Settings

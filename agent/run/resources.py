@@ -6,15 +6,15 @@ from collections.abc import Iterable, Sequence
 from copy import copy
 from typing import TYPE_CHECKING, NamedTuple
 
-from agent.errors import UsageError
-from agent.llm import Model
-from agent.outside.plugins import plugin_names
-from agent.outside.rate_limits import (
+from agent.calls.plugins import plugin_names
+from agent.calls.rate_limits import (
     RateLimits,
     SharedRateLimits,
     is_writable_folder,
     parse_rate_limits,
 )
+from agent.errors import UsageError
+from agent.llm import Model
 from agent.run.models import MODEL_PROVIDERS, make_models
 from agent.run.sources import open_corpus, open_sources
 from agent.settings import Settings, user_folder

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from agent.answer.addresses import CorpusAddresses
-from agent.outside.query_guard import QueryGuard
-from agent.outside.rate_limits import RateLimiter
+from agent.calls.query_guard import QueryGuard
+from agent.calls.rate_limits import RateLimiter
 from agent.run.calls import cache_sources, secrets_of
 from agent.run.resources import open_rate_limits
 from agent.run.sources import Sources, find_corpus, open_sources

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from agent.outside import Outside
-from agent.outside.journal import Journal
-from agent.outside.rate_limits import RateLimiter
+from agent.calls import Outside
+from agent.calls.journal import Journal
+from agent.calls.rate_limits import RateLimiter
 from agent.run.calls import cache_sources, compose_calls
 from agent.run.header import RunSpec, make_header, new_run_name
 from agent.run.models import make_models

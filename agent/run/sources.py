@@ -9,7 +9,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from agent.outside.budget import Budget
+from agent.calls.budget import Budget
 from agent.run.page_readers import Read, compose_reader, open_page_reader, read_first
 from agent.settings import Settings, user_folder
 from agent.state import SearchResults

@@ -11,16 +11,16 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from agent.answer import Answer, SourceCounts, Usage, build_run_info, clean_answer, upgrade_answer
-from agent.errors import JournalDamaged, JournalError
-from agent.evidence.markers import strip_markers
-from agent.outside.budget import round_dollars, sum_usage
-from agent.outside.recording import (
+from agent.calls.budget import round_dollars, sum_usage
+from agent.calls.recording import (
     Recording,
     decode_error,
     read_journal,
     read_newest_answer,
     translate_damage,
 )
+from agent.errors import JournalDamaged, JournalError
+from agent.evidence.markers import strip_markers
 from agent.state import Claim, Event, Failed, Hit, Page, PageRead, Research, Searched, SearchResults
 from agent.state.claims import LONGEST_EARLIER
 from agent.state.json_data import Json, get_path

@@ -16,10 +16,10 @@ from pydantic import ValidationError
 
 from agent.answer import Answer, upgrade_answer
 from agent.answer.table import Column, ColumnType, TableAnswer, TableRow, build_row, merge_rows
+from agent.calls.budget import CallUsage, Caps, sum_usages
+from agent.calls.input_file import decode_lines
 from agent.errors import AgentError, UsageError
 from agent.evidence.lists import find_items, find_rows
-from agent.outside.budget import CallUsage, Caps, sum_usages
-from agent.outside.input_file import decode_lines
 from agent.run.batch.batch import Batch, Engine
 from agent.run.batch.output import OutputFile
 from agent.run.batch.topics import DELIMITERS, Topic

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from agent.answer.messages import describe_usage, format_usd
-from agent.outside.budget import sum_usage
-from agent.outside.recording import read_journal, read_newest_answer, translate_damage
+from agent.calls.budget import sum_usage
+from agent.calls.recording import read_journal, read_newest_answer, translate_damage
 from agent.state.json_data import Json, get_objects, get_path
 from agent.state.sanitizing import sanitize_for_display
 

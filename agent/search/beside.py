@@ -10,11 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import unquote
 
+from agent.calls.input_file import read_bytes
 from agent.documents.body_reader import BodyReader
 from agent.documents.body_text import Body, UnreadablePage
 from agent.documents.registry import SUFFIXES
 from agent.errors import ReadFailed
-from agent.outside.input_file import read_bytes
 from agent.search.documents import MAX_BYTES
 from agent.state import Page
 from agent.state.clock import utc_now

@@ -9,8 +9,8 @@ from functools import partial
 from itertools import zip_longest
 from typing import NamedTuple, Protocol
 
+from agent.calls import spawn
 from agent.errors import NOTHING_SPENT, SearchFailed, Spent
-from agent.outside import spawn
 from agent.search.circuit_breaker import ANSWERED, CircuitBreaker, Cooldowns
 from agent.search.hits import MAX_QUERY, clean_hits
 from agent.search.options import SearchOptions

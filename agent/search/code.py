@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from functools import partial
 
+from agent.calls import spawn
 from agent.errors import SearchFailed
-from agent.outside import spawn
 from agent.search.hits import parse_hit
 from agent.search.side_by_side import SideBySide
 from agent.search.table_service import TableService, as_text, read_fields, telling_words

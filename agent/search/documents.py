@@ -20,11 +20,11 @@ from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
+from agent.calls import spawn
 from agent.characters import strip_controls
 from agent.documents.body_reader import BodyReader
 from agent.documents.body_text import Body, BodyText, Mark, UnreadablePage
 from agent.documents.registry import SUFFIXES
-from agent.outside import spawn
 from agent.search.files import FileScan, storable_name
 from agent.state.json_data import bound_values
 

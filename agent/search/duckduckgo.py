@@ -7,9 +7,9 @@ from collections.abc import Callable
 from datetime import date
 from typing import Any
 
+from agent.calls import run_with_timeout
+from agent.calls.network import find_proxy, named_certificates
 from agent.errors import SearchFailed
-from agent.outside import run_with_timeout
-from agent.outside.network import find_proxy, named_certificates
 from agent.search.hits import parse_hit
 from agent.search.options import SearchOptions
 from agent.state import Hit, Outcome

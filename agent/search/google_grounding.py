@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from agent import USER_AGENT
+from agent.calls import run_with_timeout, spawn
+from agent.calls.budget import Cost
+from agent.calls.gemini_api import USABLE_REASONS, GeminiConnection, count_tokens
+from agent.calls.prices import Price, find_price, load_prices
 from agent.errors import NOTHING_SPENT, SearchFailed, Spent
-from agent.outside import run_with_timeout, spawn
-from agent.outside.budget import Cost
-from agent.outside.gemini_api import USABLE_REASONS, GeminiConnection, count_tokens
-from agent.outside.prices import Price, find_price, load_prices
 from agent.pages.download import Downloader
 from agent.pages.guard import AddressGuard
 from agent.search.hits import parse_hit

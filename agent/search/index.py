@@ -18,9 +18,9 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from agent.calls import spawn
 from agent.documents.body_reader import BodyReader
 from agent.errors import ReadFailed
-from agent.outside import spawn
 from agent.search.documents import Document, FileReader
 from agent.search.files import FileScan, scan_files
 from agent.search.indexing import UNFINISHED, IndexUpdate

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
+from agent.calls.budget import Budget, Cost
 from agent.errors import NOTHING_SPENT, Spent
-from agent.outside.budget import Budget, Cost
 from agent.state import Attempt, Hit, SearchResults
 
 NOT_ASKED = ("skipped", "no_key")

@@ -14,10 +14,10 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
+from agent.calls.recording import read_journal
 from agent.errors import JournalError, ReadFailed, SearchFailed
 from agent.evidence import rank_texts, split_passages
 from agent.evidence.quoting import ranked_pieces
-from agent.outside.recording import read_journal
 from agent.search.hits import clean_hits
 from agent.search.options import SearchOptions
 from agent.state import Frozen, Hit, Page, SearchResults, Source, index_hits

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.util import find_spec
 
+from agent.calls.plugins import load_plugin, plugin_names
 from agent.errors import UsageError
-from agent.outside.plugins import load_plugin, plugin_names
 from agent.search.brave import Brave
 from agent.search.chain import Provider, SearchChain
 from agent.search.code import Code

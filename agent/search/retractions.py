@@ -7,8 +7,8 @@ from typing import NamedTuple
 from urllib.parse import quote, unquote
 
 from agent import USER_AGENT
+from agent.calls.http import Endpoint
 from agent.errors import OutsideError, ReadFailed
-from agent.outside.http import Endpoint
 from agent.state.json_data import get_objects, get_path
 from agent.state.sanitizing import sanitize_line
 

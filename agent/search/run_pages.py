@@ -13,10 +13,10 @@ from contextlib import closing, suppress
 from pathlib import Path
 from urllib.parse import quote, unquote
 
+from agent.calls.recording import read_journal
 from agent.documents.body_reader import BodyReader
 from agent.errors import JournalError, ReadFailed
 from agent.evidence import content_words
-from agent.outside.recording import read_journal
 from agent.search.corpus import UPDATE_PATIENCE, best_sentence, find_matches
 from agent.search.documents import Document, FileReader, UnreadableFile
 from agent.search.files import FileScan, stamp_of

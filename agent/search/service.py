@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent import USER_AGENT
-from agent.outside.http import Endpoint
+from agent.calls.http import Endpoint
 from agent.search.hits import parse_hit
 from agent.search.options import SearchOptions
 from agent.settings import KEY_VARIABLES, Settings, url_variable

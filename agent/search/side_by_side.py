@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
+from agent.calls import spawn
 from agent.errors import SearchFailed
-from agent.outside import spawn
 from agent.search.chain import SearchChain
 from agent.search.options import SearchOptions
 from agent.search.paid import PaidHits

@@ -10,9 +10,9 @@ from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any
 
+from agent.calls.rate_limits import RateLimit, RateLimiter, RateLimits, SharedRateLimits
 from agent.errors import UsageError
 from agent.evidence.words import stop_words
-from agent.outside.rate_limits import RateLimit, RateLimiter, RateLimits, SharedRateLimits
 from agent.search.service import Service
 from agent.settings import user_folder
 from agent.state import Hit

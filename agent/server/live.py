@@ -17,8 +17,8 @@ from agent.answer.addresses import CorpusAddresses
 from agent.answer.event_format import FrameType, to_frames
 from agent.answer.formats import to_markdown
 from agent.answer.states import state_of
+from agent.calls.growing_list import GrowingList
 from agent.errors import as_agent_error, format_error
-from agent.outside.growing_list import GrowingList
 from agent.run import Run, research
 from agent.run.library import KeptRun
 from agent.run.loop import LateRun

@@ -13,9 +13,9 @@ from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
 
+from agent.calls import spawn
+from agent.calls.recording import read_journal
 from agent.errors import AgentError, Busy, JournalError, Stopped, UsageError
-from agent.outside import spawn
-from agent.outside.recording import read_journal
 from agent.run.check import check_settings, check_topic
 from agent.run.header import new_run_name
 from agent.run.library import KeptRun, Library, read_kept_run, read_labels

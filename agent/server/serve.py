@@ -16,7 +16,7 @@ from anyio.to_thread import current_default_thread_limiter
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from agent.outside import spawn
+from agent.calls import spawn
 from agent.server.guard import MAX_BODY, AccessGuard, make_policy
 from agent.server.runs import Runs
 from agent.settings import Settings

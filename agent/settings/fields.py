@@ -14,9 +14,9 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, Field, SecretStr, field_validator, model_validator
 
-from agent.outside import TaskKind
-from agent.outside.gemini_api import GeminiAccount
-from agent.outside.plugins import plugin_names
+from agent.calls import TaskKind
+from agent.calls.gemini_api import GeminiAccount
+from agent.calls.plugins import plugin_names
 from agent.settings.services import BASE_URLS
 from agent.state import Depth, Frozen, Plan
 

@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationError
 
+from agent.calls.input_file import read_json
 from agent.errors import UsageError
-from agent.outside.input_file import read_json
 from agent.settings.fields import Settings
 from agent.state import Frozen
 from agent.state.json_data import get_path

@@ -14,8 +14,8 @@ from typing import Literal, NamedTuple
 
 from platformdirs import PlatformDirs
 
+from agent.calls.input_file import read_bytes
 from agent.errors import UsageError
-from agent.outside.input_file import read_bytes
 from agent.settings.names import KNOWN_VARIABLES, SHELL_VARIABLES, USER_FIELDS, find_replacement
 
 Origin = Literal["shell", "user", "folder"]

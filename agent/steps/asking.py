@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Literal
 
+from agent.calls import AnswerT, Ask, Reply, Task
 from agent.errors import NON_RETRYABLE, AgentError, Halt, ModelFailed, OutsideError, Stopped
-from agent.outside import AnswerT, Ask, Reply, Task
 from agent.state import Asked, Event, Failed, Halted, Outcome
 
 #: What `ask` raises when a task gets no answer. The step then goes on without a model.

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from agent.calls import Excerpt
 from agent.evidence import select_passages
 from agent.evidence.citing import locate_citation
 from agent.evidence.selection import NOTHING, Memory
-from agent.outside import Excerpt
 from agent.slots.forms import slot_words
 from agent.state import (
     Reflected,

@@ -9,8 +9,8 @@ from typing import ClassVar
 
 from pydantic import Field
 
+from agent.calls import Ask, Parent, Task, TaskKind
 from agent.errors import OutsideError
-from agent.outside import Ask, Parent, Task, TaskKind
 from agent.state import (
     EarlierAnswer,
     Event,

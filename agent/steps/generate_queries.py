@@ -10,8 +10,8 @@ from typing import ClassVar
 
 from pydantic import Field, JsonValue
 
+from agent.calls import Ask, Task, TaskKind
 from agent.evidence import content_words, fold
-from agent.outside import Ask, Task, TaskKind
 from agent.slots.forms import slot_words
 from agent.state import Event, Frozen, Queried, Research, Slot
 from agent.steps.asking import try_to_ask

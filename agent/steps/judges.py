@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
 from pydantic import Field
 
+from agent.calls import AskMany, Reply, Task, TaskKind
 from agent.errors import AgentError, Halt, ModelFailed
 from agent.evidence import render_sources
-from agent.outside import AskMany, Reply, Task, TaskKind
 from agent.state import Calculation, Claim, Event, Failed, Frozen, Halted, Research, Warned
 from agent.steps.asking import failure_event, reply_event
 from agent.steps.prompt_rules import DATA_RULE, escape, render_topic

@@ -6,7 +6,7 @@ import html
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from agent.outside import Task
+from agent.calls import Task
 
 #: In every prompt that shows evidence: what a page says is never an instruction.
 DATA_RULE = (

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 from pydantic import Field
 
+from agent.calls import Task
 from agent.evidence import render_sources
-from agent.outside import Task
 from agent.slots.rows import SlotValue
 from agent.state import (
     Draft,

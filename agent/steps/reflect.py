@@ -6,9 +6,9 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from agent.calls import Ask
 from agent.evidence import content_words, fold
 from agent.evidence.citing import has_citation
-from agent.outside import Ask
 from agent.slots.forms import slot_words
 from agent.slots.grounding import ground_rows
 from agent.slots.weighing import make_findings

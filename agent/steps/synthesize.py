@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
+from agent.calls import Ask, Task, TaskKind
 from agent.evidence import render_sources
 from agent.evidence.bare_answers import BARE, find_closest, ground_answer
 from agent.evidence.citing import compose_answer, limit_citations, locate_citation
-from agent.outside import Ask, Task, TaskKind
 from agent.state import Answered, Draft, Event, Finding, Research, Warned
 from agent.steps.asking import ask_with_fallback
 from agent.steps.evidence_choice import select_evidence

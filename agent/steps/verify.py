@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from agent.calls import AskMany, Task, TaskKind
 from agent.evidence import select_passages
 from agent.evidence.citing import compose_answer
-from agent.outside import AskMany, Task, TaskKind
 from agent.state import (
     Claim,
     Draft,

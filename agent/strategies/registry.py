@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from agent.calls import Outside
+from agent.calls.plugins import load_plugin, plugin_names
 from agent.errors import UsageError
-from agent.outside import Outside
-from agent.outside.plugins import load_plugin, plugin_names
 from agent.settings import Settings
 from agent.state import CitedReport, RunRequest
 from agent.steps.follow_parent import FollowParent

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from typing import TypeVar
 
+from agent.calls import Excerpt
 from agent.evidence import closest_sentences
 from agent.evidence.citing import order_quotes
-from agent.outside import Excerpt
 from agent.slots.weighing import make_findings
 from agent.state import (
     HOLDING,

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from agent.calls import Outside, Task
 from agent.errors import ReadFailed, SearchFailed
 from agent.llm import Generation
-from agent.outside import Outside, Task
 from agent.search.options import SearchOptions
 from agent.settings import Settings
 from agent.state import Event, Hit, Queried, Research

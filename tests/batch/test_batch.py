@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.answer import Answer, answer_validator
+from agent.calls.budget import Caps
 from agent.cli.batches import BatchProgress
 from agent.errors import JournalError, UsageError
-from agent.outside.budget import Caps
 from agent.run.batch.batch import Batch, sort_rows
 from agent.run.batch.local import LocalEngine, run_name
 from agent.run.batch.output import OutputFile

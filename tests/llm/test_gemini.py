@@ -15,11 +15,11 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from google.genai.errors import APIError
 
+from agent.calls.gemini_api import GeminiAccount, GeminiConnection
+from agent.calls.prices import Price, find_price, load_prices
 from agent.errors import ModelFailed, NotConfigured, UsageError
 from agent.llm import ModelChain
 from agent.llm.gemini import Gemini
-from agent.outside.gemini_api import GeminiAccount, GeminiConnection
-from agent.outside.prices import Price, find_price, load_prices
 from agent.run.models import make_models
 from agent.search.google_grounding import GoogleGrounding
 from agent.search.options import SearchOptions

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from agent.calls import Excerpt
 from agent.evidence import anchor_quote, content_words
 from agent.evidence.language import language_of, load_language
 from agent.llm.extractive.engine import Extractive
-from agent.outside import Excerpt
 from agent.search.corpus import Corpus
 from agent.steps.generate_queries import MakeQueries
 from agent.steps.synthesize import WriteAnswer

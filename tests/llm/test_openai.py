@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from agent.answer import to_json
+from agent.calls import Excerpt
 from agent.errors import ModelFailed, NotConfigured, UsageError
 from agent.llm import ModelChain
 from agent.llm.openai_compatible import OpenAICompatible
 from agent.llm.openai_tools import extract_turn_json
-from agent.outside import Excerpt
 from agent.run import research
 from agent.settings import Settings, parse_settings
 from agent.steps.generate_queries import MakeQueries

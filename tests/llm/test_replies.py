@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent.calls import Excerpt, Reply, Task, Thinking
 from agent.errors import ModelFailed
 from agent.llm import Model, ModelChain
 from agent.llm.openai_compatible import OpenAICompatible
 from agent.llm.openai_stream import join_stream
 from agent.llm.openai_tools import extract_turn_json
-from agent.outside import Excerpt, Reply, Task, Thinking
 from agent.run import research
 from agent.run.recorded_calls import choose_thinking
 from agent.settings import DEPTHS, Settings

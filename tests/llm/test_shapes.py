@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from agent.calls import Task
 from agent.llm.model import Generation
 from agent.llm.replies import parse_reply
-from agent.outside import Task
 from agent.steps.generate_queries import MakeQueries
 from agent.steps.judges import JudgeClaims
 from agent.steps.reading import CheckCoverage, ReadSources

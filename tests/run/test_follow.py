@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from agent.answer import Answer, to_json
+from agent.calls.journal import call_key
+from agent.calls.recording import read_header
 from agent.errors import JournalError, UsageError
-from agent.outside.journal import call_key
-from agent.outside.recording import read_header
 from agent.run import research
 from agent.run.audit import audit_answer
 from agent.run.estimate import estimate

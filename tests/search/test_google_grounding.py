@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
+from agent.calls.budget import Cost
 from agent.errors import NOTHING_SPENT, SearchFailed, Spent
-from agent.outside.budget import Cost
 from agent.pages.guard import AddressGuard
 from agent.run import research
 from agent.run.estimate import estimate

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from agent.answer import Answer
 from agent.answer.bibliography import to_bibtex, to_csl_json, to_ris
 from agent.answer.schema import Citation
+from agent.calls import Excerpt
 from agent.errors import SearchFailed
 from agent.evidence.credibility import Credibility
-from agent.outside import Excerpt
 from agent.run import research
 from agent.run.audit import audit_answer
 from agent.search import build_search_chain

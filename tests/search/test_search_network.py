@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import requests
 
-from agent.outside.http import MAX_BYTES
+from agent.calls.http import MAX_BYTES
 from agent.search import Provider
 from tests.support.search_wire import KEY, SERVICES, failure, service, wire
 

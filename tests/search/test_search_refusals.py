@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import requests
 
+from agent.calls.http import Endpoint, parse_retry_after
 from agent.errors import SearchFailed
-from agent.outside.http import Endpoint, parse_retry_after
 from agent.settings import KEY_VARIABLES
 from agent.state import Outcome
 from tests.support.search_wire import (

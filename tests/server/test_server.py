@@ -19,8 +19,8 @@ import pytest
 import yaml
 
 from agent.answer import answer_schema, build_error_answer
+from agent.calls.recording import read_journal
 from agent.errors import UsageError
-from agent.outside.recording import read_journal
 from agent.server.guard import make_policy
 from agent.server.local_paths import hide_paths
 from agent.settings import parse_settings

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from agent.outside import Task
+from agent.calls import Task
 from agent.state import Frozen
 
 

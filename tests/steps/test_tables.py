@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from agent.answer import to_json
+from agent.calls import Excerpt
 from agent.evidence.tables import find_tables
-from agent.outside import Excerpt
 from agent.run.audit import audit_answer
 from agent.settings import Settings
 from agent.state import Hit, Page, Source

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agent.calls import Reply, Task
 from agent.errors import AgentError, Exhausted, ModelFailed
 from agent.evidence import anchor_quote
 from agent.evidence.citing import compose_answer
 from agent.evidence.markers import cited_numbers
-from agent.outside import Reply, Task
 from agent.slots.weighing import make_findings
 from agent.state import (
     Asked,

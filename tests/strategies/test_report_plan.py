@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent.calls.recording import read_header
 from agent.cli import run_cli
 from agent.errors import UsageError
-from agent.outside.recording import read_header
 from agent.run.plan import offer_plan
 from agent.run.plan_file import parse_plan, write_offer, write_outline
 from agent.settings import Settings

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from agent.outside.cache import Cache, DiskStore
+from agent.calls.cache import Cache, DiskStore
 from agent.state import Attempt, Hit, Page, SearchResults
 
 ROOT = Path(__file__).parents[2]

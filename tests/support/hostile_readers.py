@@ -11,6 +11,7 @@ Reader = Callable[[str], Any]
 def readers() -> dict[str, Reader]:
     """Each function under measure, with the text in the place where a stranger's text arrives."""
     from agent import evidence
+    from agent.calls import Excerpt
     from agent.evidence import citing, instructions, links, markers, names, quantities
     from agent.evidence.lists import list_lengths
     from agent.evidence.markdown import read_pieces
@@ -18,7 +19,6 @@ def readers() -> dict[str, Reader]:
     from agent.llm.extractive.fields import find_fields
     from agent.llm.extractive.lines import read_lines, read_question
     from agent.llm.extractive.ranking import score_lines
-    from agent.outside import Excerpt
     from agent.slots import forms, grounding, rows, sameness
     from agent.state import Slot
     from agent.state.sanitizing import sanitize_line, strip_markup

@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-BUDGET = ROOT / "tests" / "house" / "line_budget.toml"
+BUDGET = ROOT / "tests" / "repository" / "line_budget.toml"
 NO_CODE = {
     tokenize.COMMENT,
     tokenize.NL,

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from agent.answer import Answer, RunInfo, Usage, build_answer
+from agent.calls import AnswerT, Reply, Task
 from agent.evidence import anchor_quote
 from agent.evidence.citing import render_claim
-from agent.outside import AnswerT, Reply, Task
 from agent.state import (
     Alternative,
     Answered,

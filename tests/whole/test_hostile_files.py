@@ -19,15 +19,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.answer import Answer, to_json
+from agent.calls.input_file import open_regular, read_bytes, read_json, read_lines
+from agent.calls.prices import load_prices
+from agent.calls.recording import read_header, read_journal
 from agent.characters import strip_controls
 from agent.cli.ask import command as cli_command
 from agent.cli.audit import command as audit_command
 from agent.errors import AgentError, JournalError, UsageError
 from agent.llm.model import Generation
 from agent.llm.replies import parse_reply
-from agent.outside.input_file import open_regular, read_bytes, read_json, read_lines
-from agent.outside.prices import load_prices
-from agent.outside.recording import read_header, read_journal
 from agent.run import research
 from agent.run.audit import audit_answer
 from agent.run.batch.output import OutputFile

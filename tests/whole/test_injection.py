@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent.calls import Excerpt
+from agent.calls.query_guard import MAX_RULE_LETTERS, MAX_TEXT_LETTERS, QueryGuard
 from agent.errors import SearchFailed
-from agent.outside import Excerpt
-from agent.outside.query_guard import MAX_RULE_LETTERS, MAX_TEXT_LETTERS, QueryGuard
 from agent.run import research
 from agent.run.calls import secrets_of
 from agent.settings import Settings, parse_settings

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.answer import Answer, to_json
-from agent.outside.journal import Journal
+from agent.calls.journal import Journal
 from agent.settings import Settings, parse_settings
 from agent.state.json_data import Json
 from tests.support.services import Raw, Services, as_html

@@ -10,6 +10,7 @@ from concurrent.futures import Future, wait
 from functools import partial
 from pathlib import Path
 
+from agent.calls import spawn
 from agent.cli.diagnosis.machine import (
     check_dotenv,
     check_user_file,
@@ -18,7 +19,6 @@ from agent.cli.diagnosis.machine import (
 from agent.cli.diagnosis.results import Check, Job, Result, make_error_result
 from agent.cli.diagnosis.services import service_checks
 from agent.errors import AgentError
-from agent.outside import spawn
 from agent.settings import (
     KNOWN_VARIABLES,
     Variable,

@@ -9,13 +9,13 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
 
+from agent.calls import Task, spawn
 from agent.cli.diagnosis.results import Job, Result, make_error_result
 from agent.errors import AgentError, ModelFailed
 from agent.evidence import estimate_tokens
 from agent.llm import Generation, Model, model_label
 from agent.llm.model import RAISE_CONTEXT
 from agent.llm.replies import parse_reply
-from agent.outside import Task, spawn
 from agent.pages.browser import REMEDY, find_browser
 from agent.run.models import make_models
 from agent.search import Provider, build_search_chain

@@ -39,7 +39,7 @@ class StrategyName(click.Choice[str]):
         self, value: Any, parameter: click.Parameter | None, context: click.Context | None
     ) -> Any:
         """The name, if there is such a strategy; else click's error."""
-        from agent.outside.plugins import plugin_names
+        from agent.calls.plugins import plugin_names
 
         is_added = value not in self.choices and value in plugin_names("strategies")
         return value if is_added else super().convert(value, parameter, context)

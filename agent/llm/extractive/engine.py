@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
+from agent.calls import Task
 from agent.errors import ModelFailed
 from agent.evidence import CJK, stop_words
 from agent.evidence.language import CLOSING
@@ -17,7 +18,6 @@ from agent.llm.extractive import fields, ranking
 from agent.llm.extractive.fields import LabelledValue
 from agent.llm.extractive.lines import STOPS, Line, Question, read_lines, read_question
 from agent.llm.model import Generation
-from agent.outside import Task
 from agent.slots.forms import slot_words
 
 QUERIES = 5

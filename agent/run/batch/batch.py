@@ -9,8 +9,8 @@ from datetime import timedelta
 from typing import Protocol
 
 from agent.answer.messages import format_usd
+from agent.calls.budget import CallUsage, Caps, sum_usages
 from agent.errors import NON_RETRYABLE, JournalError, UsageError
-from agent.outside.budget import CallUsage, Caps, sum_usages
 from agent.run.batch.local import make_error_row, make_fault_row, run_name
 from agent.run.batch.output import OutputFile, topic_digest
 from agent.run.batch.topics import Topic

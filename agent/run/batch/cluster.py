@@ -14,9 +14,9 @@ from concurrent.futures import Future
 from functools import cached_property
 from typing import Any
 
+from agent.calls.budget import CallUsage
+from agent.calls.rate_limits import RateLimit, parse_rate_limits
 from agent.errors import AgentError, JournalBusy, NotConfigured, UsageError
-from agent.outside.budget import CallUsage
-from agent.outside.rate_limits import RateLimit, parse_rate_limits
 from agent.run.batch.local import research_row
 from agent.run.batch.topics import Topic
 from agent.run.header import journal_path

@@ -14,9 +14,9 @@ from concurrent.futures import Future
 from functools import partial
 
 from agent.answer import Answer, build_error_answer, to_json
+from agent.calls import spawn
+from agent.calls.budget import CallUsage
 from agent.errors import AgentError, JournalBusy, UsageError, as_agent_error
-from agent.outside import spawn
-from agent.outside.budget import CallUsage
 from agent.run import Run, research
 from agent.run.batch.topics import Topic
 from agent.run.resources import SharedResources

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from agent.calls.input_file import decode_lines
 from agent.errors import UsageError
-from agent.outside.input_file import decode_lines
 from agent.state.json_data import InvalidJson, parse_json
 
 

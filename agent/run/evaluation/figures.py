@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from agent.calls.budget import CallUsage, round_dollars, sum_usages
 from agent.evidence.markers import strip_markers
-from agent.outside.budget import CallUsage, round_dollars, sum_usages
 from agent.run.evaluation.metrics import MetricValue, estimate_mean, estimate_ratio, is_right
 from agent.run.evaluation.questions import EvaluationQuestion
 from agent.state import HOLDING

@@ -19,8 +19,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from agent.calls.input_file import read_text
 from agent.errors import UsageError
-from agent.outside.input_file import read_text
 from agent.state import Frozen
 from agent.state.json_data import InvalidJson, parse_json
 

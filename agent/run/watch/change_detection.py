@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from agent.answer.addresses import CorpusAddresses
+from agent.calls.recording import read_journal
 from agent.errors import JournalError, OutsideError
 from agent.evidence import fold, split_sentences
-from agent.outside.recording import read_journal
 from agent.run.changes import Change, QuotedPage
 from agent.search.parent_pages import pages_of
 from agent.slots.forms import holds_value

@@ -11,9 +11,9 @@ from typing import Literal
 
 from pydantic import ConfigDict, Field
 
+from agent.calls.input_file import read_model
 from agent.errors import JournalError
 from agent.files import write_file
-from agent.outside.input_file import read_model
 from agent.run.changes import Known
 from agent.run.header import journal_path
 from agent.settings import Settings

@@ -23,9 +23,9 @@ from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from agent import __version__
+from agent.calls import KEEPER, spawn
+from agent.calls.network import find_proxy, load_tls_context
 from agent.errors import OutsideError, SearchFailed
-from agent.outside import KEEPER, spawn
-from agent.outside.network import find_proxy, load_tls_context
 from agent.search.mcp.tools import McpTools, find_tools
 from agent.settings.mcp_servers import McpServer
 from agent.state import Outcome

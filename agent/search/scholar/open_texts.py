@@ -8,9 +8,9 @@ from dataclasses import replace
 from functools import partial
 from urllib.parse import quote
 
+from agent.calls import run_with_timeout
+from agent.calls.http import Endpoint
 from agent.errors import OutsideError, ReadFailed
-from agent.outside import run_with_timeout
-from agent.outside.http import Endpoint
 from agent.pages.fetch import PLAIN_TEXT, PageReader
 from agent.search.scholar.records import ARXIV_DOI, is_place
 from agent.search.scholar.services import contact_headers

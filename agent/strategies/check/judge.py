@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from agent.calls import AskMany, Excerpt
 from agent.evidence import closest_sentences, estimate_tokens, first_sentences
 from agent.evidence.quantities import missing_quantities
 from agent.evidence.sentences import Span
-from agent.outside import AskMany, Excerpt
 from agent.settings import Settings
 from agent.state import (
     HOLDING,

@@ -7,8 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 
+from agent.calls import Read, Search
 from agent.errors import OutsideError
-from agent.outside import Read, Search
 from agent.search import retractions
 from agent.search.retractions import find_doi
 from agent.state import (

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from agent.calls import Ask
 from agent.evidence.bare_answers import ground_answer
 from agent.evidence.citing import limit_citations
-from agent.outside import Ask
 from agent.settings import Settings
 from agent.state import Answered, Draft, Event, Research, Warned
 from agent.steps.asking import ask_with_fallback

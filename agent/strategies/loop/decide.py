@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
+from agent.calls import Ask, Task
 from agent.evidence import fold
 from agent.evidence.bare_answers import BARE, Grounded, ground_answer
 from agent.evidence.citing import limit_citations
-from agent.outside import Ask, Task
 from agent.settings import Settings
 from agent.state import (
     Answered,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from agent.calls import Read
 from agent.evidence.bare_answers import BARE
-from agent.outside import Read
 from agent.settings import Settings
 from agent.state import Decided, Event, Hit, Research
 from agent.steps.follow_parent import FollowParent

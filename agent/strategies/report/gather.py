@@ -6,9 +6,9 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
+from agent.calls import Ask, Task
+from agent.calls.tools import Exchange, Tool, Turn
 from agent.errors import ModelFailed
-from agent.outside import Ask, Task
-from agent.outside.tools import Exchange, Tool, Turn
 from agent.settings import Settings
 from agent.state import Asked, Event, Research, Searched, SubQuery, Warned
 from agent.steps.asking import failure_event, reply_event

@@ -8,8 +8,8 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from agent.calls import Ask, Task, TaskKind
 from agent.evidence import fold
-from agent.outside import Ask, Task, TaskKind
 from agent.settings import Settings
 from agent.state import (
     Event,

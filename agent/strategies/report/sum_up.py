@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
+from agent.calls import Ask, Task, TaskKind
 from agent.evidence.citing import make_answered
-from agent.outside import Ask, Task, TaskKind
 from agent.settings import Settings
 from agent.state import Answered, Claim, Event, Frozen, Halted, Research, Section
 from agent.steps.asking import ask_with_fallback

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from agent.calls.tools import Tool, ToolCall
 from agent.evidence import fold
 from agent.evidence.credibility import Blocking, Credibility, rate_credibility
-from agent.outside.tools import Tool, ToolCall
 from agent.state import Blocked, Failed, Hit, PageRead, Research, Searched
 from agent.state.sanitizing import sanitize_line
 from agent.state.urls import canonical_url, find_urls

@@ -6,9 +6,9 @@ import html
 import json
 from collections.abc import Iterator
 
+from agent.calls.tools import ToolCall
 from agent.evidence import fold, render_sources, select_passages
 from agent.evidence.credibility import Blocking, Credibility
-from agent.outside.tools import ToolCall
 from agent.state import Blocked, Failed, Hit, PageRead, Research, Searched
 from agent.state.sanitizing import sanitize_line
 from agent.state.urls import canonical_url

@@ -9,10 +9,10 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from agent.calls import Read, Search
+from agent.calls.tools import ToolCall
 from agent.errors import OutsideError
 from agent.evidence.credibility import HOSTILE, SPARED, Blocking, find_blocked, host_kind
-from agent.outside import Read, Search
-from agent.outside.tools import ToolCall
 from agent.state import Blocked, Event, Hit, Research, Searched, Warned
 from agent.state.urls import canonical_url
 from agent.steps.asking import call_failure

@@ -8,10 +8,10 @@ from typing import ClassVar
 
 from pydantic import Field
 
+from agent.calls import Ask, Excerpt, Task, TaskKind
 from agent.evidence import content_words, render_sources
 from agent.evidence.citing import explain_lost_citations, order_quotes
 from agent.evidence.selection import select_quoted
-from agent.outside import Ask, Excerpt, Task, TaskKind
 from agent.settings import Settings
 from agent.state import (
     Answered,

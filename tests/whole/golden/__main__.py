@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.answer import Answer
-from agent.outside.journal import call_key
+from agent.calls.journal import call_key
 from agent.settings import Settings, parse_settings
 from tests.support.services import Services
 from tests.support.worlds import WORLDS, World, read_journal_lines, run_to_end

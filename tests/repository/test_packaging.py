@@ -15,7 +15,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from tests.house.test_architecture import FILES, imports
+from tests.repository.test_architecture import FILES, imports
 from tests.support import licences, vulnerabilities
 from tests.support.page_server import PageServer
 from tests.support.page_server import reply as http_reply

@@ -17,8 +17,8 @@ from pathlib import Path
 
 from pydantic import Field, TypeAdapter, ValidationError
 
+from agent.calls.input_file import read_json
 from agent.errors import UsageError
-from agent.outside.input_file import read_json
 from agent.state import Frozen
 
 BUILT_IN_PRICES = Path(__file__).with_name("prices.json")

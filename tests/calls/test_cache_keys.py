@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from agent.calls.cache import Cache, DiskStore
 from agent.errors import ReadFailed, SearchFailed
-from agent.outside.cache import Cache, DiskStore
 from agent.state import Attempt, SearchResults
 from tests.support.caches import (
     DAY,

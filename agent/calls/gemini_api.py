@@ -12,15 +12,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from agent.errors import ModelFailed, OutsideError
-from agent.outside.http import (
+from agent.calls.http import (
     QUOTA_WAIT,
     Endpoint,
     describe_redirect,
     find_told_wait,
     parse_retry_after,
 )
-from agent.outside.network import find_proxy, load_tls_context
+from agent.calls.network import find_proxy, load_tls_context
+from agent.errors import ModelFailed, OutsideError
 from agent.state.json_data import get_objects
 
 if TYPE_CHECKING:

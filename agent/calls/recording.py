@@ -21,6 +21,7 @@ from typing import Annotated, Any, BinaryIO, Literal, NamedTuple
 
 from pydantic import ConfigDict, Field, ValidationError
 
+from agent.calls.input_file import open_regular, read_at, read_lines
 from agent.errors import (
     NON_RETRYABLE,
     JournalDamaged,
@@ -31,7 +32,6 @@ from agent.errors import (
     SearchFailed,
     Spent,
 )
-from agent.outside.input_file import open_regular, read_at, read_lines
 from agent.state import Attempt, EarlierAnswer, Frozen, ModelCost, Outcome
 from agent.state.claims import MAX_EARLIER
 from agent.state.json_data import Json, get_path, parse_json

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.answer import Answer, to_json
+from agent.calls.budget import Budget, CallUsage, Caps, Cost
 from agent.errors import Exhausted, UsageError
-from agent.outside.budget import Budget, CallUsage, Caps, Cost
 from agent.run import Run, research
 from agent.run.audit import audit_answer
 from agent.settings import Settings, parse_settings

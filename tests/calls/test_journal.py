@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent.calls.deadline import WaitLimits
+from agent.calls.journal import Journal
+from agent.calls.recorded_call import RecordedCall
+from agent.calls.recording import VERSION, read_journal
 from agent.errors import Exhausted, JournalError, OutsideError, SearchFailed, Stopped
-from agent.outside.deadline import WaitLimits
-from agent.outside.journal import Journal
-from agent.outside.recorded_call import RecordedCall
-from agent.outside.recording import VERSION, read_journal
 from agent.run import research
 from agent.settings import parse_settings
 from agent.state.json_data import Json
@@ -307,7 +307,7 @@ def test_two_writers_are_refused_and_a_dead_one_lets_go(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     written(path, "a")
     code = (
-        "import sys, time; from pathlib import Path; from agent.outside.journal import Journal; "
+        "import sys, time; from pathlib import Path; from agent.calls.journal import Journal; "
         "j = Journal.resume(Path(sys.argv[1]), {}); print('held', flush=True); time.sleep(60)"
     )
     owner = subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE)

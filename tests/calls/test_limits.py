@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from agent.errors import UsageError
-from agent.outside.rate_limits import (
+from agent.calls.rate_limits import (
     RateLimit,
     RateLimiter,
     SharedRateLimits,
     parse_rate_limits,
 )
+from agent.errors import UsageError
 from agent.run import research
 from agent.settings import parse_settings
 from tests.support.cups import cup_topic, serve_cups

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 from pydantic import Field
 
+from agent.calls.recording import is_of_parent
 from agent.errors import Exhausted
-from agent.outside.recording import is_of_parent
 from agent.state import Frozen
 from agent.state.json_data import Json
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
+from agent.calls.deadline import GroupDeadline, WaitLimits
+from agent.calls.journal import Journal, call_key
+from agent.calls.recording import ERROR_CLASSES, CallLine, decode_error, encode_error
+from agent.calls.threads import spawn
 from agent.errors import AgentError, Halt, JournalDamaged, JournalError, OutsideError, Stopped
-from agent.outside.deadline import GroupDeadline, WaitLimits
-from agent.outside.journal import Journal, call_key
-from agent.outside.recording import ERROR_CLASSES, CallLine, decode_error, encode_error
-from agent.outside.threads import spawn
 from agent.state.json_data import Json
 
 STOPPED = "The run was stopped before it ended; the answer comes from what had been read."

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from agent.calls.gemini_api import GeminiAccount, GeminiConnection
+from agent.calls.network import CERTIFICATES, find_proxy, load_tls_context
 from agent.errors import ModelFailed, OutsideError
 from agent.llm.gemini import Gemini
 from agent.llm.openai_compatible import OpenAICompatible
-from agent.outside.gemini_api import GeminiAccount, GeminiConnection
-from agent.outside.network import CERTIFICATES, find_proxy, load_tls_context
 from agent.pages.fetch import PageReader
 from agent.pages.guard import AddressGuard
 from agent.search.exa import Exa

@@ -27,8 +27,8 @@ from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
-from agent.outside import run_with_timeout
-from agent.outside.journal import call_key
+from agent.calls import run_with_timeout
+from agent.calls.journal import call_key
 from agent.state import Attempt, Page, SearchResults
 from agent.state.clock import parse_utc
 from agent.state.urls import canonical_url

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from agent.outside.cache import DiskStore
+from agent.calls.cache import DiskStore
 from tests.support.caches import (
     DAY,
     ROOT,
@@ -194,7 +194,7 @@ def test_threads_share_it(folder: Path) -> None:
 @pytest.mark.slow
 def test_nothing_is_imported_or_made_before_it_is_used(tmp_path: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from agent.outside.cache import Cache, DiskStore\n"
+        "import sys; from pathlib import Path; from agent.calls.cache import Cache, DiskStore\n"
         "Cache(DiskStore(Path(sys.argv[1])), 60)\n"
         "print('diskcache_community' in sys.modules)"
     )

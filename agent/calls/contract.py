@@ -13,8 +13,8 @@ from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVa
 
 from pydantic import Field
 
+from agent.calls.tools import Exchange, Tool
 from agent.errors import Halt, OutsideError
-from agent.outside.tools import Exchange, Tool
 from agent.state import Attempt, EarlierAnswer, Frozen, ModelCost, Page, SearchResults, Slot, Source
 from agent.state.values import MAX_TOKENS
 

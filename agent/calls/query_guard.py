@@ -16,8 +16,8 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from agent.calls.contract import Task
 from agent.errors import SearchFailed
-from agent.outside.contract import Task
 
 #: Letters and digits in a row that a query may not share: with the instructions of a prompt (eight
 #: words of English), and with the text of a page (twenty; titles and names are shorter).

@@ -20,7 +20,7 @@ FILES = sorted(AGENT.rglob("*.py"))
 
 #: From the ground up: each may import itself and those before it, for types too.
 PACKAGES = (
-    "characters state errors files file_formats outside settings evidence slots verification "
+    "characters state errors files file_formats calls settings evidence slots verification "
     "documents pages search llm steps strategies answer run server "
     "mcp_server cli"
 ).split()
@@ -90,11 +90,11 @@ def test_the_face_of_a_package_hands_names_on_and_holds_no_logic(file: Path) -> 
 @pytest.mark.parametrize("file", FILES, ids=lambda f: str(f.relative_to(AGENT)))
 def test_outside_rooms_alone_touch_the_network_and_settings_the_environment(file: Path) -> None:
     text = file.read_text("utf-8")
-    outside = ("outside/http", "outside/gemini_api", "outside/network", "outside/cache")
+    outside = ("calls/http", "calls/gemini_api", "calls/network", "calls/cache")
     touches = {f"{name}.py" for name in outside}
     if room(file) not in {"llm", "pages", "search"} and str(file.relative_to(AGENT)) not in touches:
         assert not NETWORK & {name.split(".")[0] for name in imports(file)}
-    is_network = file.name == "network.py" and room(file) == "outside"  # the variables of libraries
+    is_network = file.name == "network.py" and room(file) == "calls"  # the variables of libraries
     if room(file) not in {"settings", *COMMANDS} and not is_network:
         assert not re.search(r"\benviron\b|\bgetenv\b", text)
     if room(file) not in COMMANDS:
