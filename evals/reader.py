@@ -18,7 +18,7 @@ from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from agent.calls import Task
-from agent.calls.tools import Exchange
+from agent.calls.model_tools import Exchange
 from agent.evidence import content_words, fold, rank_texts, split_sentences
 from agent.evidence.names import find_names, find_question_names
 from evals.knowing import Word, judge_prompt

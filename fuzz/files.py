@@ -9,7 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from agent.calls.recording import DAMAGE, read_journal
+from agent.calls.journal_reader import DAMAGE, read_journal
 from agent.errors import AgentError, UsageError
 from agent.run.audit import audit_answer
 from agent.run.batch.topics import read_topics

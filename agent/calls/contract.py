@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVa
 
 from pydantic import Field
 
-from agent.calls.tools import Exchange, Tool
+from agent.calls.model_tools import Exchange, Tool
 from agent.errors import Halt, OutsideError
 from agent.state import Attempt, EarlierAnswer, Frozen, ModelCost, Page, SearchResults, Slot, Source
 from agent.state.values import MAX_TOKENS

@@ -19,7 +19,7 @@ from agent.calls.http import (
     find_told_wait,
     parse_retry_after,
 )
-from agent.calls.network import find_proxy, load_tls_context
+from agent.calls.transport import find_proxy, load_tls_context
 from agent.errors import ModelFailed, OutsideError
 from agent.state.json_data import get_objects
 

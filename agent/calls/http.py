@@ -16,8 +16,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 from urllib.parse import quote, quote_plus
 
-from agent.calls.network import explain_failure, open_session
 from agent.calls.threads import run_with_timeout
+from agent.calls.transport import explain_failure, open_session
 from agent.errors import OutsideError, SearchFailed
 from agent.state import Outcome
 from agent.state.json_data import InvalidJson, Json, get_objects, get_path, parse_json

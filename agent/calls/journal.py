@@ -26,7 +26,7 @@ from typing import Any, Literal
 
 from agent.calls.file_lock import Release, lock_file
 from agent.calls.input_file import MAX_LINE_BYTES, require_regular
-from agent.calls.recording import VERSION, is_of_parent, read_journal
+from agent.calls.journal_reader import VERSION, is_of_parent, read_journal
 from agent.errors import JournalBusy, JournalError
 from agent.state.json_data import Json
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from agent.calls.tools import Exchange, Tool
+from agent.calls.model_tools import Exchange, Tool
 from agent.llm.conversation import call_fields, request_correction, turn_json
 from agent.state.json_data import get_path
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agent.calls import Task
-from agent.calls.tools import Exchange, render_transcript
+from agent.calls.model_tools import Exchange, render_transcript
 
 
 def split_conversation(task: Task[Any], model: str) -> tuple[str, list[Exchange]]:

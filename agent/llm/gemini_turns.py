@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agent.calls import Task, Thinking
-from agent.calls.tools import Exchange
+from agent.calls.model_tools import Exchange
 from agent.llm.conversation import (
     call_fields,
     request_correction,

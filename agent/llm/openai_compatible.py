@@ -19,8 +19,8 @@ from urllib.parse import urlsplit
 
 from agent.calls import Task
 from agent.calls.http import Endpoint, find_error_message
+from agent.calls.model_tools import describe_tools
 from agent.calls.prices import Price
-from agent.calls.tools import describe_tools
 from agent.errors import ModelFailed
 from agent.evidence import estimate_tokens
 from agent.llm.conversation import append_transcript, request_correction, split_conversation

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from agent.calls.tools import MAX_CALLS
+from agent.calls.model_tools import MAX_CALLS
 from agent.llm.openai_tools import join_parts
 from agent.state.json_data import InvalidJson, Json, get_objects, get_path, parse_json
 

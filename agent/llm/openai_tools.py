@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from agent.calls.tools import Exchange, Tool
+from agent.calls.model_tools import Exchange, Tool
 from agent.llm.conversation import call_fields, turn_json
 from agent.state.json_data import InvalidJson, get_objects, get_path, parse_json
 

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from agent.calls import KEEPER
-from agent.calls.keeper import find_descendants
+from agent.calls.process_tree import find_descendants
 from agent.errors import ReadFailed
 from agent.pages.cdp import POLL, CommandRefused, DevTools, Json, Pipes
 from agent.pages.relay import GuardedRelay

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from agent.calls.http import parse_retry_after
-from agent.calls.network import explain_failure
+from agent.calls.transport import explain_failure
 from agent.documents import sniff
 from agent.errors import ReadFailed
 from agent.pages.guard import AddressGuard

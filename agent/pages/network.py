@@ -19,7 +19,7 @@ import httpcore2
 import httpx2
 
 from agent.calls import run_with_timeout
-from agent.calls.network import (
+from agent.calls.transport import (
     bypasses_proxy,
     load_proxies,
     load_tls_context,

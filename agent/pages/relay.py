@@ -15,7 +15,7 @@ from contextlib import suppress
 from socketserver import StreamRequestHandler, ThreadingTCPServer
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from agent.calls.network import bypasses_proxy, load_proxies
+from agent.calls.transport import bypasses_proxy, load_proxies
 from agent.errors import ReadFailed
 from agent.pages.guard import DEFAULT_PORTS, AddressGuard
 

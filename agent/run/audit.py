@@ -21,7 +21,7 @@ from agent.answer.addresses import CorpusAddresses
 from agent.answer.check import CheckResult, build_check_result
 from agent.answer.formats import report_to_markdown
 from agent.answer.messages import group_claims
-from agent.calls.recording import read_stored_answers, translate_damage
+from agent.calls.journal_reader import read_stored_answers, translate_damage
 from agent.evidence.citing import join_claims
 from agent.evidence.links import quote_link
 from agent.evidence.markers import cited_numbers

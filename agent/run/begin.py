@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 
 from agent.calls.journal import Journal
+from agent.calls.journal_reader import has_header, parent_of, read_header, read_journal
 from agent.calls.rate_limits import RateLimiter, no_rate_limits
-from agent.calls.recording import has_header, parent_of, read_header, read_journal
 from agent.errors import UsageError
 from agent.run.calls import cache_sources, compose_calls
 from agent.run.follow import describe_followed, find_chain

@@ -10,10 +10,10 @@ from pydantic import SecretStr
 
 from agent.calls import Outside, Parent, Task, spawn
 from agent.calls.budget import Budget, Caps, sum_usage
+from agent.calls.egress_filter import QueryGuard
 from agent.calls.journal import Journal
-from agent.calls.query_guard import QueryGuard
+from agent.calls.journal_reader import parent_of
 from agent.calls.rate_limits import RateLimiter
-from agent.calls.recording import parent_of
 from agent.errors import Spent
 from agent.llm import Model, ModelChain
 from agent.run.costs import (

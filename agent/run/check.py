@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent.calls.recording import has_header, read_header
+from agent.calls.journal_reader import has_header, read_header
 from agent.errors import NotConfigured, UsageError
 from agent.run.begin import research
 from agent.run.header import journal_path

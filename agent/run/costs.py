@@ -8,7 +8,7 @@ from typing import Any
 
 from agent.calls import Task
 from agent.calls.budget import Caps, Cost
-from agent.calls.tools import render_transcript
+from agent.calls.model_tools import render_transcript
 from agent.errors import Spent
 from agent.evidence import estimate_tokens
 from agent.llm import Generation, Model

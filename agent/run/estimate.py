@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import SecretStr
 
 from agent.calls import Task
-from agent.calls.recording import read_journal
+from agent.calls.journal_reader import read_journal
 from agent.errors import JournalError
 from agent.llm import Generation, Model
 from agent.run.costs import PROMPT_FRAME_TOKENS, REPLY_TOKENS, estimate_task_tokens

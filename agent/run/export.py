@@ -20,7 +20,7 @@ from typing import BinaryIO
 from agent import __version__
 from agent.answer import to_json
 from agent.calls.input_file import MAX_LINE_BYTES
-from agent.calls.recording import MAX_CALLS
+from agent.calls.journal_reader import MAX_CALLS
 from agent.documents.zip_entries import DAMAGE, UNKNOWN_PACKING, ArchiveRefused, ZipEntries
 from agent.errors import JournalError, UsageError
 from agent.run.audit import MAX_FAILURES, audit_answer

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from agent import __version__
-from agent.calls.recording import JournalHeader, ParentRun
+from agent.calls.journal_reader import JournalHeader, ParentRun
 from agent.errors import JournalError, UsageError
 from agent.run.request import clean_topic, requested_slots, resolve_strategy
 from agent.run.sources import find_corpus

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from agent import __version__
 from agent.answer import Citation
-from agent.calls.recording import read_journal
+from agent.calls.journal_reader import read_journal
 from agent.state import Page
 from agent.state.json_data import Json, get_path
 from agent.state.values import hash_text, is_retracted

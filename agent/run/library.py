@@ -16,7 +16,7 @@ from pydantic import ConfigDict, Field, StringConstraints
 
 from agent.answer.states import BY_STATUS
 from agent.calls.input_file import read_model
-from agent.calls.recording import read_header, read_newest_answer
+from agent.calls.journal_reader import read_header, read_newest_answer
 from agent.errors import JournalError, UsageError
 from agent.files import write_file
 from agent.run.header import journal_path, newest_journals

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 from agent.calls import Outside
 from agent.calls.budget import CallUsage, sum_usage
 from agent.calls.journal import Journal
-from agent.calls.recording import DAMAGE
+from agent.calls.journal_reader import DAMAGE
 from agent.calls.threads import spawn
 from agent.errors import AgentError, Halt, JournalDamaged, JournalError, Stopped
 from agent.run.header import RunSpec, hash_prompts

@@ -9,7 +9,7 @@ from itertools import count
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from agent.calls.growing_list import GrowingList
+from agent.calls.event_log import GrowingList
 from agent.calls.threads import spawn
 from agent.run.begin import research
 from agent.run.loop import LateRun, Run

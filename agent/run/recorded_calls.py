@@ -8,8 +8,8 @@ from typing import Any, Literal, NamedTuple, TypeVar
 from agent.calls import Reply, Task, Thinking
 from agent.calls.budget import Budget, Cost
 from agent.calls.deadline import WaitLimits
+from agent.calls.egress_filter import QueryGuard
 from agent.calls.journal import Journal, call_key
-from agent.calls.query_guard import QueryGuard
 from agent.calls.recorded_call import RecordedCall
 from agent.errors import Halt, OutsideError
 from agent.llm import ModelChain

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from agent.answer.addresses import CorpusAddresses
-from agent.calls.query_guard import QueryGuard
+from agent.calls.egress_filter import QueryGuard
 from agent.calls.rate_limits import RateLimiter
 from agent.run.calls import cache_sources, secrets_of
 from agent.run.resources import open_rate_limits

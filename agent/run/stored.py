@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from agent.answer import Answer, SourceCounts, Usage, build_run_info, clean_answer, upgrade_answer
 from agent.calls.budget import round_dollars, sum_usage
-from agent.calls.recording import (
+from agent.calls.journal_reader import (
     Recording,
     decode_error,
     read_journal,

@@ -8,7 +8,7 @@ from datetime import date
 from typing import Any
 
 from agent.calls import run_with_timeout
-from agent.calls.network import find_proxy, named_certificates
+from agent.calls.transport import find_proxy, named_certificates
 from agent.errors import SearchFailed
 from agent.search.hits import parse_hit
 from agent.search.options import SearchOptions

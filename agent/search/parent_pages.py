@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
-from agent.calls.recording import read_journal
+from agent.calls.journal_reader import read_journal
 from agent.errors import JournalError, ReadFailed, SearchFailed
 from agent.evidence import rank_texts, split_passages
 from agent.evidence.quoting import ranked_pieces

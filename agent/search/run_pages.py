@@ -13,7 +13,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from urllib.parse import quote, unquote
 
-from agent.calls.recording import read_journal
+from agent.calls.journal_reader import read_journal
 from agent.documents.body_reader import BodyReader
 from agent.errors import JournalError, ReadFailed
 from agent.evidence import content_words

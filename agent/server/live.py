@@ -17,7 +17,7 @@ from agent.answer.addresses import CorpusAddresses
 from agent.answer.event_format import FrameType, to_frames
 from agent.answer.formats import to_markdown
 from agent.answer.states import state_of
-from agent.calls.growing_list import GrowingList
+from agent.calls.event_log import GrowingList
 from agent.errors import as_agent_error, format_error
 from agent.run import Run, research
 from agent.run.library import KeptRun

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from agent.calls import spawn
-from agent.calls.recording import read_journal
+from agent.calls.journal_reader import read_journal
 from agent.errors import AgentError, Busy, JournalError, Stopped, UsageError
 from agent.run.check import check_settings, check_topic
 from agent.run.header import new_run_name

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from agent.calls.deadline import WaitLimits
 from agent.calls.journal import Journal
+from agent.calls.journal_reader import VERSION, read_journal
 from agent.calls.recorded_call import RecordedCall
-from agent.calls.recording import VERSION, read_journal
 from agent.errors import Exhausted, JournalError, OutsideError, SearchFailed, Stopped
 from agent.run import research
 from agent.settings import parse_settings

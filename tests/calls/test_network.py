@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from agent.calls.gemini_api import GeminiAccount, GeminiConnection
-from agent.calls.network import CERTIFICATES, find_proxy, load_tls_context
+from agent.calls.transport import CERTIFICATES, find_proxy, load_tls_context
 from agent.errors import ModelFailed, OutsideError
 from agent.llm.gemini import Gemini
 from agent.llm.openai_compatible import OpenAICompatible

@@ -90,7 +90,7 @@ def test_the_face_of_a_package_hands_names_on_and_holds_no_logic(file: Path) -> 
 @pytest.mark.parametrize("file", FILES, ids=lambda f: str(f.relative_to(AGENT)))
 def test_outside_rooms_alone_touch_the_network_and_settings_the_environment(file: Path) -> None:
     text = file.read_text("utf-8")
-    outside = ("calls/http", "calls/gemini_api", "calls/network", "calls/cache")
+    outside = ("calls/http", "calls/gemini_api", "calls/transport", "calls/cache")
     touches = {f"{name}.py" for name in outside}
     if room(file) not in {"llm", "pages", "search"} and str(file.relative_to(AGENT)) not in touches:
         assert not NETWORK & {name.split(".")[0] for name in imports(file)}

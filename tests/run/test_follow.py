@@ -13,7 +13,7 @@ import pytest
 
 from agent.answer import Answer, to_json
 from agent.calls.journal import call_key
-from agent.calls.recording import read_header
+from agent.calls.journal_reader import read_header
 from agent.errors import JournalError, UsageError
 from agent.run import research
 from agent.run.audit import audit_answer

@@ -13,7 +13,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from agent.calls.recording import read_journal
+from agent.calls.journal_reader import read_journal
 from tests.support import open_webui
 from tests.support.follower import FOLLOW_UP, OPEN, PARENT, SEARCHED, forget, set_up, shown_earlier
 from tests.support.services import ModelRequest, Raw, Reply, Services

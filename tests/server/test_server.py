@@ -19,7 +19,7 @@ import pytest
 import yaml
 
 from agent.answer import answer_schema, build_error_answer
-from agent.calls.recording import read_journal
+from agent.calls.journal_reader import read_journal
 from agent.errors import UsageError
 from agent.server.guard import make_policy
 from agent.server.local_paths import hide_paths

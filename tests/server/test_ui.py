@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.calls.recording import read_header
+from agent.calls.journal_reader import read_header
 from tests.support.browser import Browser, Tab
 from tests.support.services import ModelRequest, Raw, Reply, Services
 from tests.support.web import Web, configure_from, wait_until

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.calls.recording import read_header
+from agent.calls.journal_reader import read_header
 from agent.cli import run_cli
 from agent.errors import UsageError
 from agent.run.plan import offer_plan

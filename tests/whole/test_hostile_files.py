@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 
 from agent.answer import Answer, to_json
 from agent.calls.input_file import open_regular, read_bytes, read_json, read_lines
+from agent.calls.journal_reader import read_header, read_journal
 from agent.calls.prices import load_prices
-from agent.calls.recording import read_header, read_journal
 from agent.characters import strip_controls
 from agent.cli.ask import command as cli_command
 from agent.cli.audit import command as audit_command

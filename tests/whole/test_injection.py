@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.calls import Excerpt
-from agent.calls.query_guard import MAX_RULE_LETTERS, MAX_TEXT_LETTERS, QueryGuard
+from agent.calls.egress_filter import MAX_RULE_LETTERS, MAX_TEXT_LETTERS, QueryGuard
 from agent.errors import SearchFailed
 from agent.run import research
 from agent.run.calls import secrets_of

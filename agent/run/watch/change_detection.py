@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from agent.answer.addresses import CorpusAddresses
-from agent.calls.recording import read_journal
+from agent.calls.journal_reader import read_journal
 from agent.errors import JournalError, OutsideError
 from agent.evidence import fold, split_sentences
 from agent.run.changes import Change, QuotedPage

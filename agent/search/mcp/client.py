@@ -24,7 +24,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from agent import __version__
 from agent.calls import KEEPER, spawn
-from agent.calls.network import find_proxy, load_tls_context
+from agent.calls.transport import find_proxy, load_tls_context
 from agent.errors import OutsideError, SearchFailed
 from agent.search.mcp.tools import McpTools, find_tools
 from agent.settings.mcp_servers import McpServer

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from agent.calls import Ask, Task
-from agent.calls.tools import Exchange, Tool, Turn
+from agent.calls.model_tools import Exchange, Tool, Turn
 from agent.errors import ModelFailed
 from agent.settings import Settings
 from agent.state import Asked, Event, Research, Searched, SubQuery, Warned

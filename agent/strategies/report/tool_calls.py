@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent.calls.tools import Tool, ToolCall
+from agent.calls.model_tools import Tool, ToolCall
 from agent.evidence import fold
 from agent.evidence.credibility import Blocking, Credibility, rate_credibility
 from agent.state import Blocked, Failed, Hit, PageRead, Research, Searched

@@ -6,7 +6,7 @@ import html
 import json
 from collections.abc import Iterator
 
-from agent.calls.tools import ToolCall
+from agent.calls.model_tools import ToolCall
 from agent.evidence import fold, render_sources, select_passages
 from agent.evidence.credibility import Blocking, Credibility
 from agent.state import Blocked, Failed, Hit, PageRead, Research, Searched

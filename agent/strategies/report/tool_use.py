@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from agent.calls import Read, Search
-from agent.calls.tools import ToolCall
+from agent.calls.model_tools import ToolCall
 from agent.errors import OutsideError
 from agent.evidence.credibility import HOSTILE, SPARED, Blocking, find_blocked, host_kind
 from agent.state import Blocked, Event, Hit, Research, Searched, Warned
