@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from agent.characters import strip_controls
+from agent.state.characters import strip_controls
 
 if TYPE_CHECKING:  # pydantic is not imported before it is needed: `--help` is instant
     from agent.state import Attempt, ModelCost, Outcome

@@ -27,7 +27,6 @@ from agent.answer.schema import (
 from agent.answer.status import decide_end, is_degraded, is_of, list_names
 from agent.calls.budget import CallUsage, round_dollars
 from agent.calls.journal_reader import parent_of
-from agent.characters import strip_controls
 from agent.errors import AgentError
 from agent.evidence.copies import find_copies
 from agent.evidence.credibility import rate_credibility
@@ -50,6 +49,7 @@ from agent.state import (
     Source,
     Warned,
 )
+from agent.state.characters import strip_controls
 from agent.state.json_data import map_texts
 from agent.state.places import find_place
 

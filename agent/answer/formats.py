@@ -1,6 +1,6 @@
 """The formats of an answer; those that people read are renderers of one document.
 
-Which formats there are, all interfaces know from `agent/file_formats.py`.
+Which formats there are, all interfaces know from `agent/answer/file_formats.py`.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from agent.answer.markdown_renderer import render_markdown
 
 if TYPE_CHECKING:  # at run time, building an answer imports this module for the report's Markdown
     from agent.answer.doc import View
+    from agent.answer.file_formats import FormatName
     from agent.answer.report import ReportAnswer
     from agent.answer.schema import Answer, Citation
-    from agent.file_formats import FormatName
     from agent.state import Claim
 
 PDF_STYLE = "agent.answer/pdf.css"

@@ -49,7 +49,7 @@ def to_table_xlsx(table: TableAnswer) -> bytes:
 
     Raises NotConfigured where the extra `export` is not installed.
     """
-    from agent.file_formats import require_extra
+    from agent.answer.file_formats import require_extra
 
     require_extra("export", "xlsxwriter")
     from xlsxwriter import Workbook

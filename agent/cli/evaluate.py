@@ -76,8 +76,8 @@ def _evaluate(options: dict[str, Any]) -> tuple[Json, str]:
 
 def _new_results_file(settings: Settings) -> Path:
     """The file of the answers where the user names none: beside the runs."""
-    from agent.files import make_folder
     from agent.run.header import new_run_name
+    from agent.run.output_files import make_folder
     from agent.settings import user_folder
 
     runs = settings.runs_dir or user_folder("data") / "runs"

@@ -89,8 +89,8 @@ def _rows_file(names: str, columns: tuple[str, ...], out: Path | None, settings:
     """Where the rows are kept: beside the table, or, where it is only printed, beside the runs."""
     import hashlib
 
-    from agent.files import make_folder
     from agent.run.header import journal_path
+    from agent.run.output_files import make_folder
 
     if out:
         return out.with_name(f"{out.name}.rows.jsonl")

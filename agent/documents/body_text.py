@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from agent.characters import strip_controls
+from agent.state.characters import strip_controls
 
 if TYPE_CHECKING:
     from agent.state import Outcome

@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
 
-from agent.characters import strip_controls
 from agent.documents.body_text import (
     MAX_RAW_TITLE,
     Body,
@@ -18,6 +17,7 @@ from agent.documents.body_text import (
     UnreadablePage,
 )
 from agent.documents.sniff import decode, unescape_entities
+from agent.state.characters import strip_controls
 
 #: Characters. A shorter line was not wrapped: it is an item of a list, an address, a heading.
 MIN_WRAPPED_LINE = 60

@@ -13,9 +13,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from agent.calls import AnswerT, Task
-from agent.characters import strip_controls
 from agent.llm.model import Generation
 from agent.llm.shapes import Shape
+from agent.state.characters import strip_controls
 from agent.state.json_data import InvalidJson, map_texts, parse_first_json, parse_json
 
 MAX_REPLY_CHARS = 200_000  # a longer reply is no answer to any of our tasks

@@ -18,8 +18,8 @@ from agent.answer.states import BY_STATUS
 from agent.calls.input_file import read_model
 from agent.calls.journal_reader import read_header, read_newest_answer
 from agent.errors import JournalError, UsageError
-from agent.files import write_file
 from agent.run.header import journal_path, newest_journals
+from agent.run.output_files import write_file
 from agent.search.run_pages import forget_run
 from agent.settings import Settings, user_folder
 from agent.state import Frozen

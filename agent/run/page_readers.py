@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Protocol
 
 from agent import USER_AGENT
 from agent.calls.plugins import load_plugins
-from agent.characters import strip_controls
 from agent.errors import ReadFailed
 from agent.settings import Settings
 from agent.state import Page
+from agent.state.characters import strip_controls
 from agent.state.clock import utc_now
 from agent.state.sanitizing import sanitize_line
 

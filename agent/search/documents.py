@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
 from agent.calls import spawn
-from agent.characters import strip_controls
 from agent.documents.body_reader import BodyReader
 from agent.documents.body_text import Body, BodyText, Mark, UnreadablePage
 from agent.documents.registry import SUFFIXES
 from agent.search.files import FileScan, storable_name
+from agent.state.characters import strip_controls
 from agent.state.json_data import bound_values
 
 MAX_BYTES = 50_000_000  # of a file; of one line where it is a .jsonl file, which has no limit

@@ -26,7 +26,7 @@ from agent.documents.body_reader import BodyReader
 from agent.documents.body_text import Body, BodyText, Mark, UnreadablePage
 from agent.documents.registry import SUFFIXES
 from agent.errors import Busy, UsageError
-from agent.files import make_folder
+from agent.run.output_files import make_folder
 from agent.search.documents import MAX_WAIT
 from agent.search.index import delete_index
 from agent.search.open_indexes import index_file

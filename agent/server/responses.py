@@ -12,10 +12,10 @@ from starlette.exceptions import HTTPException
 
 from agent.answer import Answer, build_error_answer
 from agent.answer.check import build_check_result
+from agent.answer.file_formats import FORMATS, FormatName, require_format
 from agent.answer.formats import to_markdown, write_answer
 from agent.answer.pdf_renderer import require_browser
 from agent.errors import AgentError, JournalError, NotConfigured, UsageError
-from agent.file_formats import FORMATS, FormatName, require_format
 from agent.server.faults import OPENAI_PREFIX, fault_body, fault_status
 from agent.server.live import LiveRun
 from agent.settings import Settings

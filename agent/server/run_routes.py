@@ -10,8 +10,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from agent.answer import Answer
+from agent.answer.file_formats import FormatName
 from agent.answer.formats import to_fragment
-from agent.file_formats import FormatName
 from agent.run.export import write_export
 from agent.run.library import NO_SUCH_RUN, NewTitleAndTags, write_labels
 from agent.server import body

@@ -6,7 +6,7 @@ import html
 import re
 import unicodedata
 
-from agent.characters import strip_controls
+from agent.state.characters import strip_controls
 
 _TAG = re.compile(r"<!--.{0,500}?-->|</?[a-zA-Z][^<>]{0,500}>", re.DOTALL)
 _JOINERS = "\u200c\u200d"

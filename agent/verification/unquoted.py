@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from agent.characters import strip_controls
 from agent.evidence import strip_accents
 from agent.evidence.language import language_of, main_script
 from agent.evidence.names import find_sure_names
 from agent.evidence.quoting import touched_sentences
 from agent.evidence.words import PLAIN_WORD, plain_words
+from agent.state.characters import strip_controls
 from agent.verification.shown import QuotePlace
 
 STEM = 3  # letters at the end of a word that may differ: `German`, `Germany`

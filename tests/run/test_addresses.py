@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.answer.addresses import CorpusAddresses
-from agent.file_formats import FORMATS
+from agent.answer.file_formats import FORMATS
 from agent.run.audit import audit_answer
 from agent.settings import Settings
 from tests.support.web import Web, configure_from

@@ -22,7 +22,6 @@ from agent.answer import Answer, to_json
 from agent.calls.input_file import open_regular, read_bytes, read_json, read_lines
 from agent.calls.journal_reader import read_header, read_journal
 from agent.calls.prices import load_prices
-from agent.characters import strip_controls
 from agent.cli.ask import command as cli_command
 from agent.cli.audit import command as audit_command
 from agent.errors import AgentError, JournalError, UsageError
@@ -39,6 +38,7 @@ from agent.search.hits import clean_hits, parse_hit
 from agent.search.options import SearchOptions
 from agent.server.runs import Runs
 from agent.settings import Settings
+from agent.state.characters import strip_controls
 from agent.state.json_data import MAX_DEPTH, InvalidJson, Json, parse_json
 from agent.state.sanitizing import sanitize_line
 from agent.steps.synthesize import WriteAnswer

@@ -14,7 +14,7 @@ import click
 
 from agent.cli.shell.streams import open_streams, print_json, tell
 from agent.errors import AgentError, OutputFailed, PipeClosed, Stopped, UsageError, format_error
-from agent.files import output_failure
+from agent.run.output_files import output_failure
 
 INTERRUPTED = 130  # exit status
 ASK = "research-agent ask"  # the command that researches whatever follows

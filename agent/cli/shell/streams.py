@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from agent.errors import OutputFailed, UsageError
-from agent.files import CLOSED, output_failure, print_text, write_all
+from agent.run.output_files import CLOSED, output_failure, print_text, write_all
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer

@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from agent.characters import strip_controls
 from agent.documents.body_text import Body, BodyText, PlacedText, UnreadablePage, normalize_title
 from agent.documents.files import find_heading, read_plain_page
 from agent.documents.markdown import add_markdown
 from agent.documents.sniff import decode, detect_kind
+from agent.state.characters import strip_controls
 
 MAX_DEPTH = 50  # of values in values; what is deeper is written as JSON
 _TAG = re.compile(r"<[^<>]{0,100}>|\{\\[^{}]{0,100}\}")

@@ -24,7 +24,7 @@ from agent.calls.budget import CallUsage, round_dollars, sum_usages
 from agent.calls.file_lock import lock_file
 from agent.calls.input_file import read_at, read_lines, unreadable
 from agent.errors import JournalError, UsageError
-from agent.files import output_failure, write_all
+from agent.run.output_files import output_failure, write_all
 from agent.state import Frozen
 from agent.state.json_data import Json, parse_json
 from agent.state.sanitizing import sanitize_line

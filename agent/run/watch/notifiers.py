@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, TextIO
 
 from agent.calls.file_lock import lock_file
 from agent.errors import NotConfigured, OutsideError, UsageError
-from agent.files import output_failure, print_text, require_writable
 from agent.run.changes import Known
+from agent.run.output_files import output_failure, print_text, require_writable
 from agent.run.watch.state import Notice
 from agent.run.watch.webhook import check_webhook, post_event
 from agent.state.sanitizing import sanitize_for_display

@@ -13,9 +13,9 @@ from pydantic import ConfigDict, Field
 
 from agent.calls.input_file import read_model
 from agent.errors import JournalError
-from agent.files import write_file
 from agent.run.changes import Known
 from agent.run.header import journal_path
+from agent.run.output_files import write_file
 from agent.settings import Settings
 from agent.state import Frozen, Scalar
 
