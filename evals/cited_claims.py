@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from agent.evidence import fold
 from agent.evidence.markers import strip_markers
-from agent.evidence.names import find_names
+from agent.evidence.proper_names import find_names
 from agent.settings import Settings
 from agent.state import Checked, CheckedClaim, CitedReport, Page, ReportSentence, ReportSource
 from agent.strategies.check.judge import JudgeReport

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from agent.evidence import split_sentences
-from agent.evidence.names import find_names
+from agent.evidence.proper_names import find_names
 from evals.harness import ROOT, draw, read_rows
 from evals.questions import load_passages
 

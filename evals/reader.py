@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from agent.calls import Task
 from agent.calls.model_tools import Exchange
 from agent.evidence import content_words, fold, rank_texts, split_sentences
-from agent.evidence.names import find_names, find_question_names
+from agent.evidence.proper_names import find_names, find_question_names
 from evals.knowing import Word, judge_prompt
 from evals.questions import Passages, contains_answer
 from evals.scripted import Scripted, Shown, shown_sources

@@ -10,10 +10,9 @@ from typing import Any
 from agent.calls.http import parse_retry_after
 from agent.errors import ReadFailed
 from agent.evidence.citing import compose_answer
-from agent.evidence.instructions import find_instruction
-from agent.evidence.links import quote_link
 from agent.evidence.markers import cited_numbers, normalize_markers, strip_markers
-from agent.evidence.names import find_names, find_question_names
+from agent.evidence.prompt_injection import find_instruction
+from agent.evidence.proper_names import find_names, find_question_names
 from agent.evidence.quantities import (
     iso_dates,
     number_values,
@@ -23,6 +22,7 @@ from agent.evidence.quantities import (
 from agent.evidence.quoting import anchor_quote
 from agent.evidence.selection import render_sources, select_passages
 from agent.evidence.sentences import split_passages, split_sentences
+from agent.evidence.text_fragments import quote_link
 from agent.llm.model import Generation
 from agent.llm.replies import parse_reply
 from agent.pages.guard import AddressGuard

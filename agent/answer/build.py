@@ -28,9 +28,9 @@ from agent.answer.status import decide_end, is_degraded, is_of, list_names
 from agent.calls.budget import CallUsage, round_dollars
 from agent.calls.journal_reader import parent_of
 from agent.errors import AgentError
-from agent.evidence.copies import find_copies
 from agent.evidence.credibility import rate_credibility
-from agent.evidence.links import quote_link
+from agent.evidence.near_duplicates import find_copies
+from agent.evidence.text_fragments import quote_link
 from agent.slots.data import keep_valid
 from agent.slots.weighing import rate_confidence
 from agent.state import (

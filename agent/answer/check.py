@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field
 
 from agent.answer.addresses import CorpusAddresses
 from agent.documents.html.data import TEASER
-from agent.evidence.links import quote_link
+from agent.evidence.text_fragments import quote_link
 from agent.state import (
     HOLDING,
     Calculation,

@@ -30,7 +30,7 @@ from agent.answer.html import (
     link_element,
     render_document,
 )
-from agent.evidence.ranking import rank_texts
+from agent.evidence.bm25 import rank_texts
 from agent.state.urls import url_scheme
 
 STYLES = tuple(f"agent.answer/{name}.css" for name in ("base", "page", "check"))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from agent.answer.states import state_of
 from agent.calls.budget import CallUsage
-from agent.evidence.markdown import split_cells
+from agent.evidence.draft_markdown import split_cells
 from agent.slots import weighing
 from agent.state import Calculation, Claim, Finding, Scalar, Verdict, is_retracted, name_thing
 from agent.state.json_data import Json, get_path

@@ -3,9 +3,9 @@
 Every span is a half-open range of character offsets into a page's stored text.
 """
 
-from agent.evidence.copies import *
+from agent.evidence.bm25 import *
+from agent.evidence.near_duplicates import *
 from agent.evidence.quoting import *
-from agent.evidence.ranking import *
 from agent.evidence.selection import *
 from agent.evidence.sentences import *
 from agent.evidence.tokens import *

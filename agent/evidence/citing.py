@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-from agent.evidence.markdown import Piece, add_to_last_cell, read_pieces
+from agent.evidence.draft_markdown import Piece, add_to_last_cell, read_pieces
 from agent.evidence.markers import MARKER, cited_numbers, join_markers, normalize_markers
 from agent.evidence.quoting import (
     anchor_quote,

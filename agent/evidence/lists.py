@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import groupby
 
-from agent.evidence.names import find_names
+from agent.evidence.proper_names import find_names
 from agent.evidence.sentences import split_sentences
 from agent.evidence.words import stop_words, strip_accents
 

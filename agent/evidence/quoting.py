@@ -8,8 +8,8 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal
 
-from agent.evidence.names import find_names
-from agent.evidence.ranking import rank_texts, ranked_length, ranked_spans
+from agent.evidence.bm25 import rank_texts, ranked_length, ranked_spans
+from agent.evidence.proper_names import find_names
 from agent.evidence.sentences import Span, split_passages, split_sentences
 from agent.evidence.words import UNSPACED, content_words, count_words, fold, fold_with_offsets
 from agent.state import Quote, Source

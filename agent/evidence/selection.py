@@ -11,9 +11,9 @@ from itertools import chain
 from typing import NamedTuple
 
 from agent.calls import Excerpt
-from agent.evidence.names import is_named, plain_name
+from agent.evidence.bm25 import join_spans, rank_texts, ranked_length, ranked_spans
+from agent.evidence.proper_names import is_named, plain_name
 from agent.evidence.quantities import find_years
-from agent.evidence.ranking import join_spans, rank_texts, ranked_length, ranked_spans
 from agent.evidence.sentences import PASSAGE, Span, split_sentences
 from agent.evidence.tokens import estimate_tokens
 from agent.evidence.words import content_words, fold

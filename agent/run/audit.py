@@ -23,9 +23,9 @@ from agent.answer.formats import report_to_markdown
 from agent.answer.messages import group_claims
 from agent.calls.journal_reader import read_stored_answers, translate_damage
 from agent.evidence.citing import join_claims
-from agent.evidence.links import quote_link
 from agent.evidence.markers import cited_numbers
-from agent.evidence.tables import find_tables
+from agent.evidence.text_fragments import quote_link
+from agent.evidence.text_tables import find_tables
 from agent.run.journal_evidence import JournalEvidence, read_evidence
 from agent.run.stored import parse_answer
 from agent.slots.data import data_differences

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from agent.answer import Answer
 from agent.errors import UsageError
 from agent.evidence import content_words, fold
-from agent.evidence.names import find_names
+from agent.evidence.proper_names import find_names
 from agent.evidence.quantities import iso_dates, number_values
 from agent.slots.forms import holds_value
 from agent.slots.sameness import same_value

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 
 from agent.evidence import content_words, fold, strip_accents
-from agent.evidence.names import capitalised_words
+from agent.evidence.proper_names import capitalised_words
 from agent.evidence.quantities import iso_dates, number_values, read_scores
 from agent.state import Scalar
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from agent.calls import Ask, Task, TaskKind
 from agent.evidence import render_sources
-from agent.evidence.bare_answers import BARE, find_closest, ground_answer
+from agent.evidence.candidate_quotes import BARE, find_closest, ground_answer
 from agent.evidence.citing import compose_answer, limit_citations, locate_citation
 from agent.state import Answered, Draft, Event, Finding, Research, Warned
 from agent.steps.asking import ask_with_fallback

@@ -19,7 +19,7 @@ from agent.documents.table_query import SUFFIX
 from agent.evidence.citing import make_answered
 from agent.evidence.markers import strip_markers
 from agent.evidence.quantities import find_missing
-from agent.evidence.tables import TextRow, TextTable, find_tables, read_number
+from agent.evidence.text_tables import TextRow, TextTable, find_tables, read_number
 from agent.state import Answered, Calculation, Claim, Frozen, Operand, Quote, Source
 from agent.state.sanitizing import sanitize_line
 from agent.steps.prompt_rules import escape

@@ -10,7 +10,7 @@ from itertools import takewhile
 from agent.calls import Read, Search
 from agent.errors import OutsideError, SearchFailed
 from agent.evidence import content_words
-from agent.evidence.instructions import instruction_warning
+from agent.evidence.prompt_injection import instruction_warning
 from agent.search.chain import FOR_OWN, FOR_RESEARCH
 from agent.state import (
     Event,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from agent.evidence import rank_texts
-from agent.evidence.copies import are_alike
 from agent.evidence.credibility import OWN, host_kind, host_owner, is_reference
+from agent.evidence.near_duplicates import are_alike
 from agent.state import Finding, Hit, Research
 
 ASKED = 3  # pages that could be a second witness

@@ -19,8 +19,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from agent.evidence import fold, is_heading, is_row, split_sentences
-from agent.evidence.instructions import find_instruction
 from agent.evidence.language import ends_as_question
+from agent.evidence.prompt_injection import find_instruction
 from agent.evidence.quantities import find_missing, missing_quantities, stands_on_page
 from agent.evidence.quoting import touched_sentences
 from agent.evidence.words import count_words

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from agent.evidence import strip_accents
 from agent.evidence.language import language_of, main_script
-from agent.evidence.names import find_sure_names
+from agent.evidence.proper_names import find_sure_names
 from agent.evidence.quoting import touched_sentences
 from agent.evidence.words import PLAIN_WORD, plain_words
 from agent.state.characters import strip_controls

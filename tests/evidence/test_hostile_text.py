@@ -15,14 +15,7 @@ from agent.evidence import (
     select_passages,
     split_sentences,
 )
-from agent.evidence.citing import MOST_CLAIMS, compose_answer
-from agent.evidence.quantities import (
-    missing_quantities,
-    number_values,
-    read_numbers,
-)
-from agent.evidence.quoting import anchor_quote
-from agent.evidence.ranking import (
+from agent.evidence.bm25 import (
     BLOCK,
     MOST_OF_PAGE,
     MOST_RANKED,
@@ -30,6 +23,13 @@ from agent.evidence.ranking import (
     ranked_spans,
     ranked_text,
 )
+from agent.evidence.citing import MOST_CLAIMS, compose_answer
+from agent.evidence.quantities import (
+    missing_quantities,
+    number_values,
+    read_numbers,
+)
+from agent.evidence.quoting import anchor_quote
 from agent.evidence.sentences import DENSE, LEAST_BORDERS, LONGEST
 from agent.slots.data import schema_faults
 from agent.slots.forms import holds_value, to_typed

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from agent.documents.reading import read_body
 from agent.evidence import anchor_quote
-from agent.evidence.links import browser_words, quote_link
+from agent.evidence.text_fragments import browser_words, quote_link
 from tests.evidence.test_evidence import source
 from tests.support.browser import Browser, Tab
 from tests.support.link_pages import FIND, HTML, TALL, prepare_page

@@ -12,9 +12,16 @@ def readers() -> dict[str, Reader]:
     """Each function under measure, with the text in the place where a stranger's text arrives."""
     from agent import evidence
     from agent.calls import Excerpt
-    from agent.evidence import citing, instructions, links, markers, names, quantities
+    from agent.evidence import (
+        citing,
+        markers,
+        prompt_injection,
+        proper_names,
+        quantities,
+        text_fragments,
+    )
+    from agent.evidence.draft_markdown import read_pieces
     from agent.evidence.lists import list_lengths
-    from agent.evidence.markdown import read_pieces
     from agent.llm.extractive.engine import Extractive
     from agent.llm.extractive.fields import find_fields
     from agent.llm.extractive.lines import read_lines, read_question
@@ -65,22 +72,22 @@ def readers() -> dict[str, Reader]:
         "anchor_quote (quote)": lambda text: evidence.anchor_quote(text, _source(plain)),
         "closest_sentences": lambda text: evidence.closest_sentences(claim, [_source(text)]),
         "count_words": evidence.words.count_words,
-        "find_names": names.find_names,
-        "find_question_names": names.find_question_names,
-        "capitalised_words": names.capitalised_words,
+        "find_names": proper_names.find_names,
+        "find_question_names": proper_names.find_question_names,
+        "capitalised_words": proper_names.capitalised_words,
         "iso_dates": lambda text: list(quantities.iso_dates(text, any_order=True)),
         "find_years": quantities.find_years,
         "read_numbers": lambda text: list(quantities.read_numbers(text.casefold())),
         "number_values": quantities.number_values,
         "read_scores": quantities.read_scores,
-        "find_instruction": instructions.find_instruction,
+        "find_instruction": prompt_injection.find_instruction,
         "normalize_markers": markers.normalize_markers,
         "strip_markers": markers.strip_markers,
         "cited_numbers": markers.cited_numbers,
-        "quote_link": lambda text: links.quote_link(
+        "quote_link": lambda text: text_fragments.quote_link(
             "https://a.b/", text, len(text) // 2, len(text) // 2 + 200
         ),
-        "quote_link (long)": lambda text: links.quote_link("https://a.b/", text),
+        "quote_link (long)": lambda text: text_fragments.quote_link("https://a.b/", text),
         "compose_answer": lambda text: citing.compose_answer(
             citing.Draft(answer=text), [_source(plain)]
         ),

@@ -3,6 +3,6 @@
 from agent.evidence.quantities.arithmetic import *
 from agent.evidence.quantities.dates import *
 from agent.evidence.quantities.numbers import *
+from agent.evidence.quantities.parsing import *
 from agent.evidence.quantities.patterns import *
 from agent.evidence.quantities.quantity import *
-from agent.evidence.quantities.reading import *

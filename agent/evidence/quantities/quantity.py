@@ -13,8 +13,8 @@ from typing import NamedTuple
 from agent.evidence.lists import find_lists, list_lengths
 from agent.evidence.markers import strip_markers
 from agent.evidence.quantities.numbers import digit_readings
+from agent.evidence.quantities.parsing import Day, Number, Quantity, Reader, Score
 from agent.evidence.quantities.patterns import years_unit
-from agent.evidence.quantities.reading import Day, Number, Quantity, Reader, Score
 from agent.evidence.words import plain_words
 
 LONGEST_CLAIM = 10_000  # characters of a claim, or of a value, whose quantities are read

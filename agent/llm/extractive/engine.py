@@ -13,7 +13,7 @@ from agent.errors import ModelFailed
 from agent.evidence import CJK, stop_words
 from agent.evidence.language import CLOSING
 from agent.evidence.markers import strip_markers
-from agent.evidence.names import find_names, find_question_names
+from agent.evidence.proper_names import find_names, find_question_names
 from agent.llm.extractive import fields, ranking
 from agent.llm.extractive.fields import LabelledValue
 from agent.llm.extractive.lines import STOPS, Line, Question, read_lines, read_question

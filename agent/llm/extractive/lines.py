@@ -10,9 +10,9 @@ from typing import NamedTuple
 from agent.calls import Excerpt
 from agent.calls.contract import RETRACTED
 from agent.evidence import content_words, is_heading, is_row, split_sentences
-from agent.evidence.instructions import find_instruction
 from agent.evidence.language import CLOSING, ends_as_question, language_of
-from agent.evidence.names import find_question_names
+from agent.evidence.prompt_injection import find_instruction
+from agent.evidence.proper_names import find_question_names
 from agent.evidence.words import count_words
 
 _MARK = re.compile(r"^(?:[-*+•‣–>]|\d{1,3}[.)])\s+")

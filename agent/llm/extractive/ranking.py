@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from agent.evidence import rank_texts, word_shares
-from agent.evidence.names import plain_name
+from agent.evidence.proper_names import plain_name
 from agent.evidence.words import count_words
 from agent.llm.extractive.lines import Line, Question
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent.calls import Ask
-from agent.evidence.bare_answers import ground_answer
+from agent.evidence.candidate_quotes import ground_answer
 from agent.evidence.citing import limit_citations
 from agent.settings import Settings
 from agent.state import Answered, Draft, Event, Research, Warned

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from agent.calls import Ask, Task
 from agent.evidence import fold
-from agent.evidence.bare_answers import BARE, Grounded, ground_answer
+from agent.evidence.candidate_quotes import BARE, Grounded, ground_answer
 from agent.evidence.citing import limit_citations
 from agent.settings import Settings
 from agent.state import (

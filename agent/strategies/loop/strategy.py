@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from agent.calls import Read
-from agent.evidence.bare_answers import BARE
+from agent.evidence.candidate_quotes import BARE
 from agent.settings import Settings
 from agent.state import Decided, Event, Hit, Research
 from agent.steps.follow_parent import FollowParent

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from agent.evidence import closest_sentences, split_sentences
+from agent.evidence.bm25 import word_shares
 from agent.evidence.citing import compose_answer
-from agent.evidence.instructions import find_instruction
 from agent.evidence.language import language_of
 from agent.evidence.markers import cited_numbers, strip_markers
+from agent.evidence.prompt_injection import find_instruction
 from agent.evidence.quoting import ranked_pieces
-from agent.evidence.ranking import word_shares
 from agent.evidence.words import content_words, count_words
 from agent.state import Answered, Cited, Draft, Quote, Source
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+from agent.evidence.bm25 import ranked_length
 from agent.evidence.language import ends_as_question
-from agent.evidence.ranking import ranked_length
 from agent.evidence.words import CJK, content_words
 from agent.state import Hit, Source
 
