@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from agent.answer import SlotAnswer
 from agent.evidence import split_sentences
-from agent.slots.sameness import same_value
+from agent.slots.equivalence import same_value
 from evals.harness import (
     Bench,
     Cell,

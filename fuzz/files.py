@@ -19,8 +19,8 @@ from agent.run.trace import trace_lines
 from agent.search.documents import FileReader, UnreadableFile
 from agent.search.files import scan_files
 from agent.settings import make_settings, read_variables
-from agent.slots.patterns import compile_pattern, has_match
-from agent.slots.schema import slots_of
+from agent.slots.slot_schema import slots_of
+from agent.slots.user_patterns import compile_pattern, has_match
 from fuzz.target import Target
 
 GOLDEN = Path(__file__).parents[1] / "tests" / "whole" / "golden"

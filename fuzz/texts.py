@@ -26,9 +26,9 @@ from agent.evidence.text_fragments import quote_link
 from agent.llm.model import Generation
 from agent.llm.replies import parse_reply
 from agent.pages.guard import AddressGuard
-from agent.slots.forms import holds_value, to_typed
-from agent.slots.rows import leaf_rows
-from agent.slots.schema import slots_of
+from agent.slots.conversion import holds_value, to_typed
+from agent.slots.reply_rows import leaf_rows
+from agent.slots.slot_schema import slots_of
 from agent.state import Claim, Draft, Hit, Page, Source
 from agent.state.sanitizing import sanitize_for_display, sanitize_line, strip_markup
 from agent.state.urls import canonical_url, find_urls, is_web_url, url_scheme

@@ -10,7 +10,7 @@ from agent.answer import doc, messages
 from agent.answer.claims_view import list_claims, list_lines, list_warnings, read_sentence
 from agent.answer.states import state_of
 from agent.evidence.bm25 import rank_texts
-from agent.slots.forms import slot_words
+from agent.slots.conversion import slot_words
 from agent.state import Claim
 from agent.state.urls import is_web_url
 

@@ -31,7 +31,7 @@ from agent.errors import AgentError
 from agent.evidence.credibility import rate_credibility
 from agent.evidence.near_duplicates import find_copies
 from agent.evidence.text_fragments import quote_link
-from agent.slots.data import keep_valid
+from agent.slots.slot_data import keep_valid
 from agent.slots.weighing import rate_confidence
 from agent.state import (
     Asked,

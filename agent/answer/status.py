@@ -13,7 +13,7 @@ from agent.answer.report import all_claims
 from agent.answer.schema import Citation
 from agent.answer.states import State, Status, decide_state
 from agent.errors import AgentError
-from agent.slots.forms import slot_words
+from agent.slots.conversion import slot_words
 from agent.slots.weighing import is_disputed
 from agent.state import (
     HOLDING,

@@ -7,8 +7,8 @@ from typing import Literal
 
 from agent.answer.schema import Answer, SlotAnswer
 from agent.evidence import fold
-from agent.slots.forms import holds_value
-from agent.slots.sameness import normalize_value
+from agent.slots.conversion import holds_value
+from agent.slots.equivalence import normalize_value
 from agent.state import Frozen, Scalar, Verdict
 from agent.state.json_data import Json
 

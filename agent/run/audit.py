@@ -28,8 +28,8 @@ from agent.evidence.text_fragments import quote_link
 from agent.evidence.text_tables import find_tables
 from agent.run.journal_evidence import JournalEvidence, read_evidence
 from agent.run.stored import parse_answer
-from agent.slots.data import data_differences
-from agent.slots.forms import holds_value
+from agent.slots.conversion import holds_value
+from agent.slots.slot_data import data_differences
 from agent.state import Claim, Hit, Source
 from agent.state.json_data import Json, get_path, parse_json
 from agent.state.values import hash_text

@@ -13,8 +13,8 @@ from agent.errors import UsageError
 from agent.evidence import content_words, fold
 from agent.evidence.proper_names import find_names
 from agent.evidence.quantities import iso_dates, number_values
-from agent.slots.forms import holds_value
-from agent.slots.sameness import same_value
+from agent.slots.conversion import holds_value
+from agent.slots.equivalence import same_value
 from agent.state import HOLDING, Frozen, Scalar
 from agent.state.json_data import Json
 

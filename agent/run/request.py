@@ -30,7 +30,7 @@ def requested_slots(settings: Settings) -> tuple[Slot, ...]:
         return tuple(Slot(name=name) for name in settings.slots)
     if settings.slots:
         raise UsageError("Slots and a schema of slots were given.", "Give one of them.")
-    from agent.slots.schema import slots_of
+    from agent.slots.slot_schema import slots_of
 
     return slots_of(settings.slots_schema)
 

@@ -26,8 +26,8 @@ from agent.run.batch.topics import DELIMITERS, Topic
 from agent.run.begin import research
 from agent.run.loop import Run
 from agent.settings import Settings
-from agent.slots.sameness import normalize_value
-from agent.slots.schema import slots_of
+from agent.slots.equivalence import normalize_value
+from agent.slots.slot_schema import slots_of
 from agent.state import RunRequest, Source
 from agent.state.json_data import Json
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from agent.evidence import content_words
 from agent.evidence.quoting import anchor_quote, locate_quote, nearest_quote, quoted_sentences
-from agent.slots.forms import holds_value, is_echo, slot_words, to_typed
-from agent.slots.rows import LeafRow, SlotValue, leaf_rows
+from agent.slots.conversion import holds_value, is_echo, slot_words, to_typed
+from agent.slots.reply_rows import LeafRow, SlotValue, leaf_rows
 from agent.state import Quote, Scalar, Slot, Source, Statement
 from agent.state.sanitizing import sanitize_line
 

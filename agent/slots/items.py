@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent.slots.sameness import same_value
+from agent.slots.equivalence import same_value
 from agent.state import Statement
 
 Item = list[Statement]

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 from agent.evidence import content_words, fold, split_sentences
 from agent.evidence.credibility import is_reference
-from agent.slots.sameness import OTHER_THING, same_value
+from agent.slots.equivalence import OTHER_THING, same_value
 from agent.state import Source, Statement
 from agent.state.sanitizing import sanitize_line
 

@@ -18,9 +18,9 @@ from typing import Literal
 
 from agent.evidence import find_copies, fold, is_row
 from agent.evidence.credibility import REFERENCE, host_kind, host_owner
+from agent.slots.equivalence import is_swapped_score, same_value
 from agent.slots.items import merge_items
 from agent.slots.namesakes import group_by_thing
-from agent.slots.sameness import is_swapped_score, same_value
 from agent.state import Alternative, Finding, Page, Quote, Scalar, Slot, Source, Statement, work_key
 
 #: The share from which a value is settled although other values are stated. With .6 one credible

@@ -6,7 +6,7 @@ from agent.calls import Excerpt
 from agent.evidence import select_passages
 from agent.evidence.citing import locate_citation
 from agent.evidence.selection import NOTHING, Memory
-from agent.slots.forms import slot_words
+from agent.slots.conversion import slot_words
 from agent.state import (
     Reflected,
     Research,

@@ -8,7 +8,7 @@ from agent.evidence import rank_texts
 from agent.evidence.credibility import host_owner, is_reference
 from agent.evidence.near_duplicates import are_alike, repeats_hit, repeats_question
 from agent.evidence.proper_names import is_named
-from agent.slots.forms import slot_words
+from agent.slots.conversion import slot_words
 from agent.state import Hit, Research, Searched, SearchResults, index_hits
 from agent.state.urls import canonical_url
 from agent.steps.witnesses import find_lone, find_others

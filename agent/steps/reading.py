@@ -10,7 +10,7 @@ from pydantic import Field
 
 from agent.calls import Task
 from agent.evidence import render_sources
-from agent.slots.rows import SlotValue
+from agent.slots.reply_rows import SlotValue
 from agent.state import (
     Draft,
     Frozen,

@@ -9,7 +9,7 @@ from typing import Any
 from agent.calls import Ask
 from agent.evidence import content_words, fold
 from agent.evidence.citing import has_citation
-from agent.slots.forms import slot_words
+from agent.slots.conversion import slot_words
 from agent.slots.grounding import ground_rows
 from agent.slots.weighing import make_findings
 from agent.state import (

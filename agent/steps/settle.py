@@ -11,7 +11,7 @@ from typing import NamedTuple
 from agent.evidence import content_words
 from agent.evidence.citing import join_claims, order_quotes
 from agent.evidence.quoting import quoted_sentences
-from agent.slots.forms import holds_value, slot_words
+from agent.slots.conversion import holds_value, slot_words
 from agent.slots.namesakes import tell_apart
 from agent.slots.weighing import is_disputed
 from agent.state import Claim, Finding, Quote, Research, Scalar, Source, Verified, name_thing

@@ -9,7 +9,7 @@ from itertools import groupby
 from agent.evidence import content_words
 from agent.evidence.citing import make_answered
 from agent.evidence.markers import strip_markers
-from agent.slots.forms import holds_value
+from agent.slots.conversion import holds_value
 from agent.state import Claim, Composed, Finding, Quote, Report, Scalar, Verified
 from agent.verification.rules import missing_in_quotes
 from agent.verification.shown import QuotePlace

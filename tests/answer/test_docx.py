@@ -7,7 +7,7 @@ import io
 import docx
 
 from agent.answer.formats import to_docx
-from agent.slots.forms import slot_words
+from agent.slots.conversion import slot_words
 from tests.support.reports import world_cup_answer
 
 

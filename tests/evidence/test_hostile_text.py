@@ -31,10 +31,10 @@ from agent.evidence.quantities import (
 )
 from agent.evidence.quoting import anchor_quote
 from agent.evidence.sentences import DENSE, LEAST_BORDERS, LONGEST
-from agent.slots.data import schema_faults
-from agent.slots.forms import holds_value, to_typed
-from agent.slots.patterns import compile_pattern, has_match
-from agent.slots.schema import slots_of
+from agent.slots.conversion import holds_value, to_typed
+from agent.slots.slot_data import schema_faults
+from agent.slots.slot_schema import slots_of
+from agent.slots.user_patterns import compile_pattern, has_match
 from agent.state import Draft
 from agent.verification.rules import decide_verdict
 from agent.verification.shown import QuotePlace

@@ -9,7 +9,7 @@ import pytest
 from agent.evidence.citing import compose_answer
 from agent.evidence.quoting import locate_quote, nearest_quote
 from agent.slots.grounding import ground_rows
-from agent.slots.rows import SlotValue
+from agent.slots.reply_rows import SlotValue
 from agent.state import Cited, Draft, Slot
 from tests.evidence.test_evidence import source
 

@@ -12,7 +12,7 @@ from agent.answer.formats import to_html, to_markdown, to_text
 from agent.run import research
 from agent.settings import Settings
 from agent.slots.grounding import ground_rows
-from agent.slots.rows import SlotValue
+from agent.slots.reply_rows import SlotValue
 from agent.slots.weighing import make_findings
 from agent.state import Finding, Page, Slot, Source
 from tests.support.typed_slots import build_source

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from agent.errors import UsageError
-from agent.slots.data import data_differences, keep_valid
-from agent.slots.rows import SlotValue
-from agent.slots.rows import leaf_rows as rows_as_leaves
-from agent.slots.schema import resolve_schema, slots_of
+from agent.slots.reply_rows import SlotValue
+from agent.slots.reply_rows import leaf_rows as rows_as_leaves
+from agent.slots.slot_data import data_differences, keep_valid
+from agent.slots.slot_schema import resolve_schema, slots_of
 from agent.state import Form, Scalar, Slot
 from agent.state.json_data import Json
 from tests.support.typed_slots import SCHEMA, object_schema

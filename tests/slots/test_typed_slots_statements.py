@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from agent.evidence import find_copies
 from agent.llm.model import Generation
 from agent.llm.replies import parse_reply
-from agent.slots.data import data_leaves, keep_valid, schema_faults
-from agent.slots.forms import holds_value
+from agent.slots.conversion import holds_value
 from agent.slots.grounding import ground_rows
-from agent.slots.rows import SlotValue
-from agent.slots.schema import slots_of
+from agent.slots.reply_rows import SlotValue
+from agent.slots.slot_data import data_leaves, keep_valid, schema_faults
+from agent.slots.slot_schema import slots_of
 from agent.slots.weighing import RIGHT, make_findings, rate_confidence, weigh_values
 from agent.state import Finding, Source
 from agent.state.json_data import Json

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from agent.slots.forms import holds_value, to_typed
+from agent.slots.conversion import holds_value, to_typed
+from agent.slots.equivalence import is_swapped_score, same_value
 from agent.slots.grounding import ground_rows
-from agent.slots.rows import SlotValue
-from agent.slots.sameness import is_swapped_score, same_value
-from agent.slots.schema import slots_of
+from agent.slots.reply_rows import SlotValue
+from agent.slots.slot_schema import slots_of
 from agent.state import Form, Scalar, Slot
 from agent.state.json_data import Json
 from tests.support.typed_slots import build_source, object_schema

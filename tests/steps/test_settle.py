@@ -12,9 +12,9 @@ from agent.answer import Answer, RunInfo, Usage, build_answer
 from agent.answer.event_format import format_event_json, format_event_line
 from agent.answer.formats import to_markdown
 from agent.evidence import anchor_quote
-from agent.slots.forms import holds_value, is_echo
+from agent.slots.conversion import holds_value, is_echo
 from agent.slots.grounding import ground_rows
-from agent.slots.rows import SlotValue
+from agent.slots.reply_rows import SlotValue
 from agent.slots.weighing import make_findings
 from agent.state import (
     Alternative,

@@ -26,7 +26,7 @@ def readers() -> dict[str, Reader]:
     from agent.llm.extractive.fields import find_fields
     from agent.llm.extractive.lines import read_lines, read_question
     from agent.llm.extractive.ranking import score_lines
-    from agent.slots import forms, grounding, rows, sameness
+    from agent.slots import conversion, equivalence, grounding, reply_rows
     from agent.state import Slot
     from agent.state.sanitizing import sanitize_line, strip_markup
     from agent.steps.synthesize import WriteAnswer
@@ -109,25 +109,25 @@ def readers() -> dict[str, Reader]:
         ],
         "list_lengths": list_lengths,
         "read_pieces": read_pieces,
-        "to_typed": lambda text: forms.to_typed(text, long),
-        "holds_value (text)": lambda text: forms.holds_value(text, "Anna Quill 1904", text),
-        "holds_value (number)": lambda text: forms.holds_value(text, 1904),
-        "holds_value (date)": lambda text: forms.holds_value(text, "1904-05-12", text),
+        "to_typed": lambda text: conversion.to_typed(text, long),
+        "holds_value (text)": lambda text: conversion.holds_value(text, "Anna Quill 1904", text),
+        "holds_value (number)": lambda text: conversion.holds_value(text, 1904),
+        "holds_value (date)": lambda text: conversion.holds_value(text, "1904-05-12", text),
         "ground_rows": lambda text: grounding.ground_rows(
-            [rows.SlotValue(name="goals", value="not there", source=1, quote=text)],
+            [reply_rows.SlotValue(name="goals", value="not there", source=1, quote=text)],
             [long],
             [_source(text)],
         ),
-        "leaf_rows": lambda text: rows.leaf_rows(
-            [rows.SlotValue(name=text, value=text)],
+        "leaf_rows": lambda text: reply_rows.leaf_rows(
+            [reply_rows.SlotValue(name=text, value=text)],
             [Slot(name="goals[].scorer"), Slot(name="goals[].minute")],
         ),
-        "leaf_rows (value)": lambda text: rows.leaf_rows(
-            [rows.SlotValue(name="goals", value=text)],
+        "leaf_rows (value)": lambda text: reply_rows.leaf_rows(
+            [reply_rows.SlotValue(name="goals", value=text)],
             [Slot(name="goals[].scorer"), Slot(name="goals[].minute")],
         ),
-        "same_value": lambda text: sameness.same_value(text[:1000], text[1:1001]),
-        "is_swapped_score": lambda text: sameness.is_swapped_score("3-2", text, "2-3", text),
+        "same_value": lambda text: equivalence.same_value(text[:1000], text[1:1001]),
+        "is_swapped_score": lambda text: equivalence.is_swapped_score("3-2", text, "2-3", text),
         "read_question": read_question,
         "find_fields": lambda text: find_fields(read_lines([excerpt(text)])),
         "score_lines": lambda text: score_lines(read_lines([excerpt(text)]), read_question(topic)),

@@ -18,7 +18,7 @@ from agent.llm.extractive import fields, ranking
 from agent.llm.extractive.fields import LabelledValue
 from agent.llm.extractive.lines import STOPS, Line, Question, read_lines, read_question
 from agent.llm.model import Generation
-from agent.slots.forms import slot_words
+from agent.slots.conversion import slot_words
 
 QUERIES = 5
 FURTHER = 3  # queries of a further round

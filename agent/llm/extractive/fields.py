@@ -9,7 +9,7 @@ from typing import NamedTuple
 from agent.evidence import word_shares
 from agent.evidence.language import ends_as_question
 from agent.llm.extractive.lines import STOPS, Line, Question
-from agent.slots.forms import slot_words, to_typed
+from agent.slots.conversion import slot_words, to_typed
 from agent.state import Slot
 
 LONGEST_LABEL, LONGEST_VALUE = 60, 300  # characters

@@ -24,7 +24,7 @@ from agent.errors import JournalError, OutsideError
 from agent.evidence import fold, split_sentences
 from agent.run.changes import Change, QuotedPage
 from agent.search.parent_pages import pages_of
-from agent.slots.forms import holds_value
+from agent.slots.conversion import holds_value
 from agent.state import Outcome, Page, Scalar
 from agent.state.events import Failed
 from agent.state.urls import canonical_url

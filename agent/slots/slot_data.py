@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from agent.slots.patterns import validator_class
-from agent.slots.schema import resolve_schema
+from agent.slots.slot_schema import resolve_schema
+from agent.slots.user_patterns import validator_class
 from agent.state import Finding, Scalar
 
 JsonValue = Any

@@ -103,7 +103,7 @@ def _keeps_limits(value: Scalar, form: Form) -> bool:
     """Whether a value keeps the limits that the schema sets."""
     if not form.limits:
         return True
-    from agent.slots.patterns import validator_class
+    from agent.slots.user_patterns import validator_class
 
     return bool(validator_class()(form.limits).is_valid(value))
 

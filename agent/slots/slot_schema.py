@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from agent.errors import UsageError
-from agent.slots.patterns import compile_pattern
+from agent.slots.user_patterns import compile_pattern
 from agent.state import Form, Slot
 from agent.state.json_data import Json, get_path
 from agent.state.sanitizing import sanitize_line
