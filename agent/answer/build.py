@@ -283,8 +283,8 @@ def warm_validators() -> None:
     These are the validator of answers, the tables of the rules and of credibility, and pydantic's
     validators, which are otherwise built at first use.
     """
+    from agent.verification.judge_view import QuotePlace
     from agent.verification.rules import decide_verdict
-    from agent.verification.shown import QuotePlace
 
     answer_validator()
     decide_verdict("a claim", (QuotePlace("something else", "", 0, 14),))

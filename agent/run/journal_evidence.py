@@ -12,7 +12,7 @@ from agent.calls.journal_reader import read_journal
 from agent.state import Page
 from agent.state.json_data import Json, get_path
 from agent.state.values import hash_text, is_retracted
-from agent.verification.shown import QuotePlace
+from agent.verification.judge_view import QuotePlace
 
 MAX_SAME = 100  # pages of one text
 

@@ -13,7 +13,7 @@ from agent.evidence import render_sources
 from agent.state import Calculation, Claim, Event, Failed, Frozen, Halted, Research, Warned
 from agent.steps.asking import failure_event, reply_event
 from agent.steps.prompt_rules import DATA_RULE, escape, render_topic
-from agent.verification.claims import shown_text
+from agent.verification.judged_claims import shown_text
 from agent.verification.rules import Assessment
 
 ItemT = TypeVar("ItemT")

@@ -17,7 +17,7 @@ from agent.slots.weighing import is_disputed
 from agent.state import Claim, Finding, Quote, Research, Scalar, Source, Verified, name_thing
 from agent.steps.reflect import is_needed
 from agent.steps.synthesize import build_abstention
-from agent.verification.claims import claim_quote
+from agent.verification.judged_claims import claim_quote
 from agent.verification.rules import FAILING
 
 MOST_SHOWN = 12  # conflicts, or facts in the place of sentences

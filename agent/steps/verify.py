@@ -21,7 +21,7 @@ from agent.steps.asking import NO_REPLY, reply_event
 from agent.steps.judges import Docket, JudgeClaims, judge_groups, no_judge_event, render_claims
 from agent.steps.prompt_rules import CITE_RULE, DATA_RULE, escape, language_rule
 from agent.steps.settle import find_added, settle
-from agent.verification.bench import Bench
+from agent.verification.claim_batch import Bench
 from agent.verification.rules import FAILING
 
 

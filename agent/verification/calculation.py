@@ -39,7 +39,7 @@ from agent.evidence.quoting import touched_sentences
 from agent.state import Calculation, Operand
 
 if TYPE_CHECKING:
-    from agent.verification.shown import QuotePlace
+    from agent.verification.judge_view import QuotePlace
 
 NONE = frozenset(("", "null", "none", "n/a", "-"))
 #: What a number is multiplied or divided by without standing in a quote.

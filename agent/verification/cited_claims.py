@@ -30,8 +30,8 @@ from agent.evidence.quantities import (
 )
 from agent.evidence.words import PLAIN_WORD, count_words
 from agent.state import Quote, Source, Verdict
+from agent.verification.judge_view import QuotePlace
 from agent.verification.rules import FEWEST_WORDS, is_quoted
-from agent.verification.shown import QuotePlace
 
 NEAREST = 8  # sentences of the pages that a claim is held against
 SAME_THING = 0.5  # share of a claim's words, numbers aside, beside which a number is missed

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from agent.evidence.quoting import touched_sentences
 from agent.evidence.words import CJK
 from agent.state import Differences
-from agent.verification.shown import QuotePlace
+from agent.verification.judge_view import QuotePlace
 
 MOST_WORDS = 200  # of a sentence that are compared
 _WORD = re.compile(rf"[{CJK}]|[^\W_{CJK}]+")

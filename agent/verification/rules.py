@@ -26,7 +26,7 @@ from agent.evidence.quoting import touched_sentences
 from agent.evidence.words import count_words
 from agent.state import Calculation, Verdict
 from agent.verification.calculation import compute_claim
-from agent.verification.shown import QuotePlace
+from agent.verification.judge_view import QuotePlace
 from agent.verification.unquoted import find_unquoted
 
 FEWEST_WORDS = 4  # of a sentence; fewer are a name, a number or a fragment

@@ -15,7 +15,7 @@ from agent.evidence.proper_names import find_sure_names
 from agent.evidence.quoting import touched_sentences
 from agent.evidence.words import PLAIN_WORD, plain_words
 from agent.state.characters import strip_controls
-from agent.verification.shown import QuotePlace
+from agent.verification.judge_view import QuotePlace
 
 STEM = 3  # letters at the end of a word that may differ: `German`, `Germany`
 SHORTEST_STEM = 4

@@ -10,8 +10,8 @@ from lxml import etree
 from agent.documents.formulas import lower_text, raise_text, write_formula
 from agent.documents.reading import read_body
 from agent.evidence.quantities import find_missing
+from agent.verification.judge_view import QuotePlace
 from agent.verification.rules import is_quoted
-from agent.verification.shown import QuotePlace
 
 WORDS = " Enough words follow here for anyone to call this paragraph a text that can be read."
 

@@ -36,8 +36,8 @@ from agent.slots.slot_data import schema_faults
 from agent.slots.slot_schema import slots_of
 from agent.slots.user_patterns import compile_pattern, has_match
 from agent.state import Draft
+from agent.verification.judge_view import QuotePlace
 from agent.verification.rules import decide_verdict
-from agent.verification.shown import QuotePlace
 from tests.evidence.test_evidence import source
 from tests.support.hostile_readers import readers
 from tests.support.hostile_shapes import SHAPES

@@ -31,8 +31,8 @@ from agent.search.scholar.fusion import SERVICES, Scholar
 from agent.search.scholar.records import build_hit
 from agent.settings import Settings, parse_settings
 from agent.state import Hit, Page, Source
+from agent.verification.judge_view import QuotePlace
 from agent.verification.rules import Assessment, decide_verdict
-from agent.verification.shown import QuotePlace
 from tests.support.scholar_world import PAPERS, Paper, ScholarWorld
 
 NOWHERE = "http://127.0.0.1:9"

@@ -38,7 +38,7 @@ from agent.state import (
 )
 from agent.steps.settle import settle as settle_told
 from agent.steps.synthesize import build_abstention
-from agent.verification.bench import Bench
+from agent.verification.claim_batch import Bench
 from tests.support.typed_slots import build_source
 
 RUN = RunInfo(id="monday", strategy="slots", started_at="2026-01-02T03:04:05Z")

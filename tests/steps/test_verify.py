@@ -36,9 +36,9 @@ from agent.state import (
 )
 from agent.steps.judges import JudgeClaims, Judgements
 from agent.steps.verify import MendClaims, Verify
-from agent.verification.claims import shown_text
+from agent.verification.judge_view import QuotePlace
+from agent.verification.judged_claims import shown_text
 from agent.verification.rules import is_quoted, missing_in_quotes
-from agent.verification.shown import QuotePlace
 
 NOKIA = (
     "Nokia was founded by Fredrik Idestam. He built a pulp mill in Tampere in 1865. "

@@ -31,8 +31,8 @@ def readers() -> dict[str, Reader]:
     from agent.state.sanitizing import sanitize_line, strip_markup
     from agent.steps.synthesize import WriteAnswer
     from agent.strategies.loop.tags import find_all_contents
+    from agent.verification.judge_view import QuotePlace
     from agent.verification.rules import decide_verdict
-    from agent.verification.shown import QuotePlace
 
     topic = "Who won the 2022 final, Argentina or France, and when was the bridge opened?"
     plain = "The bridge was opened in 1904 by Anna Quill. " * 40

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from agent.state import Verdict
 from agent.verification.differences import find_differences
+from agent.verification.judge_view import QuotePlace
 from agent.verification.rules import (
     Assessment,
     decide_value,
     decide_verdict,
     is_quoted,
 )
-from agent.verification.shown import QuotePlace
 from agent.verification.unquoted import find_unquoted
 
 

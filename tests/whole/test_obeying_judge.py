@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from agent.verification.judge_view import QuotePlace
 from agent.verification.rules import Assessment, decide_verdict
-from agent.verification.shown import QuotePlace
 
 OPENED = "The Velmora bridge was opened in 1931 after four years."
 FREE = "It is free for walkers and cost twelve million crowns."

@@ -31,8 +31,8 @@ from agent.steps.prompt_rules import DATA_RULE
 from agent.strategies.check.read_cited import Found
 from agent.verification.cited_claims import ClaimRuling, missing_on_pages, rule_claim
 from agent.verification.differences import find_differences
+from agent.verification.judge_view import QuotePlace, spans_around, text_around_quotes
 from agent.verification.rules import Assessment, explain_fault, limit_assessment
-from agent.verification.shown import QuotePlace, spans_around, text_around_quotes
 
 SHOWN = 3  # sentences of each page that a judge is shown for a claim, with their neighbours
 MOST_SHOWN = 3  # pages of a claim that a judge is shown

@@ -16,7 +16,7 @@ from agent.steps.asking import ask_with_fallback
 from agent.steps.evidence_choice import select_evidence
 from agent.steps.prompt_rules import DATA_RULE, escape, language_rule, render_topic
 from agent.strategies.report.sentences import clean_line
-from agent.verification.claims import shown_text
+from agent.verification.judged_claims import shown_text
 from agent.verification.summary import first_sentences, leave_conflicts, said_as
 
 MAX_CONTRADICTIONS = 10  # that a model names

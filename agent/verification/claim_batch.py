@@ -22,7 +22,9 @@ from agent.state import (
 )
 from agent.verification import rules
 from agent.verification.calculation import compute_claim
-from agent.verification.claims import (
+from agent.verification.differences import find_differences
+from agent.verification.judge_view import QuotePlace, text_around_quotes
+from agent.verification.judged_claims import (
     check_intros,
     claim_groups,
     claim_quote,
@@ -32,9 +34,7 @@ from agent.verification.claims import (
     shown_text,
     value_claim,
 )
-from agent.verification.differences import find_differences
 from agent.verification.rules import FAILING, Assessment, missing_in_quotes
-from agent.verification.shown import QuotePlace, text_around_quotes
 from agent.verification.unquoted import find_unquoted
 
 ClaimOrFinding = TypeVar("ClaimOrFinding", Claim, Finding)

@@ -11,8 +11,8 @@ from agent.evidence.citing import make_answered
 from agent.evidence.markers import strip_markers
 from agent.slots.conversion import holds_value
 from agent.state import Claim, Composed, Finding, Quote, Report, Scalar, Verified
+from agent.verification.judge_view import QuotePlace
 from agent.verification.rules import missing_in_quotes
-from agent.verification.shown import QuotePlace
 from agent.verification.summary import first_sentences, holds
 
 
