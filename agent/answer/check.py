@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 from pydantic import ConfigDict, Field
 
 from agent.answer.addresses import CorpusAddresses
-from agent.documents.html.data import TEASER
+from agent.documents.html.structured_data import TEASER
 from agent.evidence.text_fragments import quote_link
 from agent.state import (
     HOLDING,

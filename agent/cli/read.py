@@ -59,7 +59,7 @@ def _read_file(file: Path) -> Json:
     """Raises UsageError for what is no file, ReadFailed for one that cannot be read."""
     from agent.documents.body_reader import BodyReader
     from agent.documents.body_text import Body, UnreadablePage
-    from agent.documents.registry import SUFFIXES
+    from agent.documents.format_registry import SUFFIXES
     from agent.errors import ReadFailed
     from agent.search.documents import MAX_BYTES
 

@@ -26,7 +26,7 @@ from agent.documents.body_text import (
     Mark,
     UnreadablePage,
 )
-from agent.documents.own_date import read_day
+from agent.documents.page_date import read_day
 from agent.documents.worker_pool import MAX_WORKERS, WorkerPool, shared_pool
 from agent.documents.worker_process import Countdown, ReaderProcess, WorkerEnded
 from agent.errors import ReadFailed

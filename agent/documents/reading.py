@@ -32,7 +32,7 @@ def read_body(
         from agent.documents.reports.parsing import parse_report
 
         return parse_report(source)
-    from agent.documents.registry import read_source
+    from agent.documents.format_registry import read_source
 
     return read_source(source)
 
@@ -41,7 +41,7 @@ def warm() -> None:
     """Import the libraries that pages in HTML need (0.2 s)."""
     import trafilatura  # noqa: F401
 
-    from agent.documents import registry  # noqa: F401
+    from agent.documents import format_registry
     from agent.documents.html import reader
 
     reader.silence_trafilatura()

@@ -168,7 +168,7 @@ def _ranked_passages(text: str, query: str, length: int) -> Iterator[_PassageSpa
 def _find_table_head(text: str, start: int) -> Span:
     """The first line of the table in whose rows an offset lies; an empty span for no long one.
 
-    The rows of a long table do not name their columns: see `documents/formats/table.py`.
+    The rows of a long table do not name their columns: see `documents/formats/grid.py`.
     """
     if not is_row(text[start : text.find("\n", start) % (len(text) + 1)]):
         return (0, 0)

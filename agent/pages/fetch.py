@@ -13,7 +13,7 @@ from agent import USER_AGENT
 from agent.calls import run_with_timeout
 from agent.documents.body_reader import BodyReader
 from agent.documents.body_text import TEXT, Body, BodyText, UnreadablePage
-from agent.documents.html.walls import WALLS
+from agent.documents.html.paywall_detection import WALLS
 from agent.errors import ReadFailed
 from agent.pages.browser import REMEDY as BROWSER_REMEDY
 from agent.pages.browser import Browser, find_browser

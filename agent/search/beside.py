@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from agent.calls.input_file import read_bytes
 from agent.documents.body_reader import BodyReader
 from agent.documents.body_text import Body, UnreadablePage
-from agent.documents.registry import SUFFIXES
+from agent.documents.format_registry import SUFFIXES
 from agent.errors import ReadFailed
 from agent.search.documents import MAX_BYTES
 from agent.state import Page

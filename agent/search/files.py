@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from agent.documents.registry import SUFFIXES
+from agent.documents.format_registry import SUFFIXES
 
 
 class FileScan(NamedTuple):

@@ -24,7 +24,7 @@ from typing import BinaryIO
 
 from agent.documents.body_reader import BodyReader
 from agent.documents.body_text import Body, BodyText, Mark, UnreadablePage
-from agent.documents.registry import SUFFIXES
+from agent.documents.format_registry import SUFFIXES
 from agent.errors import Busy, UsageError
 from agent.run.output_files import make_folder
 from agent.search.documents import MAX_WAIT

@@ -18,7 +18,7 @@ from agent.answer import Answer
 from agent.answer.formats import to_html, to_markdown
 from agent.documents.body_reader import BodyReader
 from agent.documents.body_text import MAX_MARKS, Body, PlacedText
-from agent.documents.formats.table import TableCell, format_rows, format_table
+from agent.documents.formats.grid import TableCell, format_rows, format_table
 from agent.documents.pdf.ocr import find_tesseract
 from agent.documents.reading import BodyText, UnreadablePage, read_body
 from agent.evidence import select_passages

@@ -14,8 +14,8 @@ import pytest
 
 from agent.answer.formats import to_html, to_markdown, to_text
 from agent.answer.json_format import to_json
-from agent.documents.html.data import MAX_TEASER, TEASER
-from agent.documents.own_date import read_day
+from agent.documents.html.structured_data import MAX_TEASER, TEASER
+from agent.documents.page_date import read_day
 from agent.documents.reading import BodyText, read_body
 from agent.run.audit import audit_answer
 from agent.settings import Settings, parse_settings

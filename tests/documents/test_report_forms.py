@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.documents.body_text import BodyText
+from agent.documents.reports.cited_sentences import cite_sentences
 from agent.documents.reports.reader import read_report
-from agent.documents.reports.sentences import cite_sentences
 from agent.errors import UsageError
 from agent.state import CitedReport
 

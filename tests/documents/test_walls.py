@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agent.documents.html.walls import WALLS, detect_wall
+from agent.documents.html.paywall_detection import WALLS, detect_wall
 from agent.documents.reading import UnreadablePage, read_body
 from agent.errors import ReadFailed
 from agent.pages.fetch import PageReader

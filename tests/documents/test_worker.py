@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from agent.documents.body_reader import BodyReader
 from agent.documents.body_text import Body
+from agent.documents.format_registry import SUFFIXES
 from agent.documents.reading import UnreadablePage, read_body
-from agent.documents.registry import SUFFIXES
 from agent.documents.worker_pool import WorkerPool
 from agent.errors import ReadFailed
 from tests.support.page_server import html, wait_for

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.documents.body_text import Body, UnreadablePage
-from agent.documents.registry import read_source
+from agent.documents.format_registry import read_source
 from agent.documents.zip_entries import DAMAGE, UNKNOWN_PACKING, ArchiveRefused, ZipEntries
 
 

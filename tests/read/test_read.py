@@ -15,13 +15,13 @@ import pytest
 from agent.cli.read import command
 from agent.cli.shell.process import run_command
 from agent.documents.body_text import Body, UnreadablePage
+from agent.documents.format_registry import Format
 from agent.documents.pdf.ocr import find_tesseract
 from agent.documents.reading import read_body
-from agent.documents.registry import Format
 from tests.support.office_files import packed, pdf, word
 from tests.support.page_server import PageServer, html, reply
 
-DOCUMENTS = Path(__file__).parents[1] / "documents/files"
+DOCUMENTS = Path(__file__).parents[1] / "documents/plain_text"
 CHART = '<c:chartSpace xmlns:c="c"><c:ser/></c:chartSpace>'
 COMMENTS = (
     '<comments xmlns="x"><commentList><comment ref="B2"><text><r><t>Counted by </t></r>'

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agent.documents.body_reader import BodyReader
-from agent.documents.files import unwrap_paragraphs
+from agent.documents.plain_text import unwrap_paragraphs
 from agent.documents.reading import read_body
 from agent.errors import ReadFailed, UsageError
 from agent.evidence import split_sentences

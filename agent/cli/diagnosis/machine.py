@@ -9,8 +9,8 @@ from pathlib import Path
 
 from agent import __version__
 from agent.cli.diagnosis.results import Job, Result
+from agent.documents.format_registry import EXTRAS, FORMATS, Format
 from agent.documents.pdf.ocr import find_tesseract
-from agent.documents.registry import EXTRAS, FORMATS, Format
 from agent.errors import UsageError
 from agent.settings import (
     KEY_VARIABLES,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from posixpath import splitext
 
 from agent.documents.body_text import Body, BodyText, PlacedText, UnreadablePage
-from agent.documents.formats.archive import Archive
+from agent.documents.formats.xml_archive import Archive
 
 MAX_FILES = 1000
 MAX_DEPTH = 3  # of files in files
@@ -47,7 +47,7 @@ def add_inner(
     suffix: str = "",
 ) -> None:
     """Add a file within another. `suffix`: where its name has none. Its type tells it, too."""
-    from agent.documents.registry import OLE, SUFFIXES, read_source
+    from agent.documents.format_registry import OLE, SUFFIXES, read_source
 
     suffix = suffix or splitext(name)[1].lower()
     if suffix not in SUFFIXES and data.startswith(OLE):

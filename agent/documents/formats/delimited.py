@@ -9,7 +9,7 @@ from io import StringIO
 from itertools import islice
 
 from agent.documents.body_text import Body, BodyText, PlacedText
-from agent.documents.formats.table import MAX_COLUMNS, Row, add_rows
+from agent.documents.formats.grid import MAX_COLUMNS, Row, add_rows
 from agent.documents.sniff import decode
 
 DELIMITERS = ",;\t|"

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from agent.documents.body_text import Body, BodyText, PlacedText
-from agent.documents.formats.archive import parse_xml
 from agent.documents.formats.xml import Element, find_all, find_first, local_name
+from agent.documents.formats.xml_archive import parse_xml
 
 #: Elements that say something in another name than those of HTML, and those that say nothing.
 NAMES = {"article-title": "h1", "title": "h2", "sec": "section", "list": "ul", "list-item": "li"}

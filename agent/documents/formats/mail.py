@@ -10,7 +10,7 @@ from email.utils import parsedate_to_datetime
 
 from agent.documents.body_text import Body, BodyText, PlacedText, UnreadablePage
 from agent.documents.formats.bundles import MAX_FILES, add_inner
-from agent.documents.own_date import read_day
+from agent.documents.page_date import read_day
 
 HEADERS = ("From", "To", "Cc", "Date", "Subject")
 MAX_HEADER = 1000  # characters
@@ -51,7 +51,7 @@ def _add_body(text: PlacedText, source: Body, message: EmailMessage) -> None:
     body = None if is_attached else message.get_body(("plain", "html"))
     if body is None:
         return
-    from agent.documents.registry import read_source
+    from agent.documents.format_registry import read_source
 
     data, content_type, _ = _content_of(body)
     kind = "text/html" if body.get_content_subtype() == "html" else "text/plain"

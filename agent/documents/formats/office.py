@@ -19,13 +19,13 @@ from agent.documents.body_text import (
     UnreadablePage,
     normalize_title,
 )
-from agent.documents.formats.archive import Archive
 from agent.documents.formats.bundles import MAX_FILES, add_inner
-from agent.documents.formats.library import extract
-from agent.documents.formats.table import Sheet, add_sheets
+from agent.documents.formats.grid import Sheet, add_sheets
+from agent.documents.formats.xberg_adapter import extract
 from agent.documents.formats.xml import Element, attribute, find_all, find_first, local_name, to_int
-from agent.documents.markdown import add_sections, read_lines
-from agent.documents.own_date import read_day
+from agent.documents.formats.xml_archive import Archive
+from agent.documents.page_date import read_day
+from agent.documents.rendered_markdown import add_sections, read_lines
 
 ZIP = b"PK\x03\x04"
 #: What of its Markdown is not the document's: marks of notes and comments, underlines, places of

@@ -13,11 +13,11 @@ from io import BytesIO
 from typing import Any
 
 from agent.documents.body_text import Body, BodyText, PlacedText, UnreadablePage
-from agent.documents.formats.archive import MAX_PART, Archive
+from agent.documents.formats.grid import HIDDEN, MAX_COLUMNS, Row, Sheet, add_sheets
 from agent.documents.formats.office import add_parts
-from agent.documents.formats.table import HIDDEN, MAX_COLUMNS, Row, Sheet, add_sheets
 from agent.documents.formats.xml import Element, attribute, find_all
-from agent.documents.own_date import read_day
+from agent.documents.formats.xml_archive import MAX_PART, Archive
+from agent.documents.page_date import read_day
 
 _SHEETS = "xl/worksheets/sheet"
 MAX_MERGED = 10_000  # of a sheet

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from agent.documents.body_text import Body, BodyText, PlacedText, UnreadablePage, normalize_title
-from agent.documents.files import find_heading, read_plain_page
-from agent.documents.markdown import add_markdown
+from agent.documents.plain_text import find_heading, read_plain_page
+from agent.documents.rendered_markdown import add_markdown
 from agent.documents.sniff import decode, detect_kind
 from agent.state.characters import strip_controls
 

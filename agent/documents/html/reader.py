@@ -18,7 +18,12 @@ from agent.documents.body_text import (
 )
 from agent.documents.cpu_limit import OverCpuLimit, limit_cpu
 from agent.documents.formulas import STRUCK, lower_text, raise_text, write_formula
-from agent.documents.html.data import (
+from agent.documents.html.data_tables import join_definitions, put_boxes_back, take_boxes
+from agent.documents.html.element_lines import Element, render_text, write_marks
+from agent.documents.html.hidden import remove_elements, remove_hidden
+from agent.documents.html.paywall_detection import detect_wall
+from agent.documents.html.report_markdown import write_markdown
+from agent.documents.html.structured_data import (
     MAX_TEASER,
     PLACE,
     TEASER,
@@ -27,11 +32,6 @@ from agent.documents.html.data import (
     lacking_data,
     read_data,
 )
-from agent.documents.html.hidden import remove_elements, remove_hidden
-from agent.documents.html.lines import Element, render_text, write_marks
-from agent.documents.html.prose import write_markdown
-from agent.documents.html.tables import join_definitions, put_boxes_back, take_boxes
-from agent.documents.html.walls import detect_wall
 
 #: Seconds of processor time for a page. The slowest honest one measured takes 1.3; run
 #: test_extract.py after changing it.

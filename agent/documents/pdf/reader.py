@@ -10,7 +10,7 @@ from typing import Any
 
 from agent.documents.body_text import Body, BodyText, PlacedText, UnreadablePage, normalize_title
 from agent.documents.formats.bundles import MAX_FILES, add_inner
-from agent.documents.own_date import read_day
+from agent.documents.page_date import read_day
 from agent.documents.pdf.joiner import (
     HYPHEN,
     count_reversed,
@@ -21,8 +21,8 @@ from agent.documents.pdf.joiner import (
     read_text,
     split_lines,
 )
-from agent.documents.pdf.links import read_links, write_links
 from agent.documents.pdf.ocr import NOISE, REMEDY, ImageReader, find_tesseract
+from agent.documents.pdf.page_links import read_links, write_links
 
 IMAGE = (3,)  # FPDF_PAGEOBJ_IMAGE
 MAX_PAGES = 1000

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from posixpath import splitext
 from typing import NamedTuple
 
-from agent.documents.registry import SUFFIXES
-from agent.documents.reports.sources import (
+from agent.documents.format_registry import SUFFIXES
+from agent.documents.reports.source_lists import (
     DOI,
     LOCAL,
     Address,

@@ -8,9 +8,9 @@ from contextlib import suppress
 
 from agent.documents import sniff
 from agent.documents.body_text import MAX_REPORT, Body, BodyText, UnreadablePage
-from agent.documents.files import decode_text
-from agent.documents.registry import find_format
-from agent.documents.reports.services import read_answer
+from agent.documents.format_registry import find_format
+from agent.documents.plain_text import decode_text
+from agent.documents.reports.service_answers import read_answer
 
 #: Suffixes that name a form; of any other name it is told by the content.
 _NOTE_MARK = re.compile(r"\[\^\w{1,9}\](?!:)")

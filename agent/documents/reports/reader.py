@@ -7,7 +7,7 @@ from pathlib import PurePath
 from agent.documents.body_reader import BodyReader
 from agent.documents.body_text import Body
 from agent.documents.reading import UnreadablePage
-from agent.documents.reports.sentences import cite_sentences
+from agent.documents.reports.cited_sentences import cite_sentences
 from agent.errors import ReadFailed, UsageError
 from agent.state import CitedReport
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from agent.documents.body_text import UnreadablePage
-from agent.documents.formats.archive import parse_xml
 from agent.documents.formats.xml import Element, attribute, find_all, find_first
+from agent.documents.formats.xml_archive import parse_xml
 from agent.search.scholar.records import ARXIV_DOI, make_name
 from agent.search.scholar.services import ScholarService
 from agent.state.json_data import Json

@@ -103,7 +103,7 @@ def _read_row(row: str) -> Format:
 
 
 FORMATS = tuple(map(_read_row, _TABLE.strip().splitlines()))
-_PLAIN_PAGE = Format("text", "", (), (), "agent.documents.files:read_plain_page")
+_PLAIN_PAGE = Format("text", "", (), (), "agent.documents.plain_text:read_plain_page")
 
 _BY_SUFFIX = {suffix: one for one in FORMATS for suffix in one.suffixes}
 _BY_MEDIA_TYPE = {kind: one for one in FORMATS for kind in one.media_types}
@@ -163,7 +163,7 @@ def _find_in_archive(source: Body) -> Format | None:
 
     Raises UnreadablePage for a user's file that is damaged, or another archive.
     """
-    from agent.documents.formats.archive import Archive, main_part
+    from agent.documents.formats.xml_archive import Archive, main_part
 
     try:
         archive = Archive(source.data)

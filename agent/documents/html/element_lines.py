@@ -6,8 +6,8 @@ from itertools import islice
 from typing import Any
 
 from agent.documents.body_text import CELL
-from agent.documents.formats.numbering import WAYS, write_number
-from agent.documents.formats.table import TableCell, format_table
+from agent.documents.formats.grid import TableCell, format_table
+from agent.documents.formats.list_numbers import WAYS, write_number
 from agent.documents.formats.xml import to_int
 
 Element = Any  # lxml has no type hints

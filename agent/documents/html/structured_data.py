@@ -14,7 +14,7 @@ from typing import Any
 
 from agent.documents.formats.structured import write_value
 from agent.documents.html.hidden import remove_elements
-from agent.documents.own_date import read_day
+from agent.documents.page_date import read_day
 from agent.documents.sniff import unescape_entities
 
 Element = Any  # lxml has no type hints

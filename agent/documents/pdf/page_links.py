@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from agent.documents.markdown import write_link
 from agent.documents.pdf.joiner import HYPHEN
+from agent.documents.rendered_markdown import write_link
 
 MAX_PAGE_LINKS = 500
 MAX_URL = 4000  # bytes

@@ -7,10 +7,15 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from agent.documents.body_text import Body, BodyText, PlacedText, normalize_title
-from agent.documents.files import decode_text, find_heading, read_front_matter, unwrap_paragraphs
-from agent.documents.formats.table import format_rows
+from agent.documents.formats.grid import format_rows
 from agent.documents.formulas import STRUCK, lower_text, raise_text
-from agent.documents.own_date import read_day
+from agent.documents.page_date import read_day
+from agent.documents.plain_text import (
+    decode_text,
+    find_heading,
+    read_front_matter,
+    unwrap_paragraphs,
+)
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

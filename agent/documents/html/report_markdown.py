@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from urllib.parse import unquote
 
+from agent.documents.html.element_lines import Element, prefix, render_lines, write_marks
 from agent.documents.html.hidden import remove_elements, remove_hidden
-from agent.documents.html.lines import Element, prefix, render_lines, write_marks
-from agent.documents.markdown import write_link
+from agent.documents.rendered_markdown import write_link
 
 #: What is no prose of a report.
 _NO_REPORT = (

@@ -14,9 +14,9 @@ from html import unescape
 from typing import NamedTuple
 
 from agent.documents.body_text import BodyText
-from agent.documents.files import read_front_matter
+from agent.documents.plain_text import read_front_matter
 from agent.documents.reports.marks import Cut, MarkFinder, used_labels
-from agent.documents.reports.sources import Address, Entry, References
+from agent.documents.reports.source_lists import Address, Entry, References
 from agent.evidence import count_words, split_sentences
 from agent.state import CitedReport, ReportSentence, ReportSource
 from agent.state.reports import MAX_CITED, MAX_REPORT_CHARS, MAX_SENTENCES, MarkForm

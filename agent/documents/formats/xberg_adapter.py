@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any
 
 from agent.documents.body_text import UnreadablePage
-from agent.documents.formats.archive import MAX_PART
+from agent.documents.formats.xml_archive import MAX_PART
 
 MAX_CELLS = 5_000_000  # of a table
 

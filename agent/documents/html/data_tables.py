@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from itertools import islice
 
-from agent.documents.html.lines import CELL_TAGS, Element, render_text
+from agent.documents.html.element_lines import CELL_TAGS, Element, render_text
 
 #: Characters of text around the table of a box. A match box of Wikipedia has some 150, and
 #: paragraphs are longer. Found on pages of World Cups; `python -m evals.tables` shows a change.
