@@ -25,7 +25,7 @@ from agent.evidence.sentences import split_passages, split_sentences
 from agent.evidence.text_fragments import quote_link
 from agent.llm.model import Generation
 from agent.llm.replies import parse_reply
-from agent.pages.guard import AddressGuard
+from agent.pages.address_guard import AddressGuard
 from agent.slots.conversion import holds_value, to_typed
 from agent.slots.reply_rows import leaf_rows
 from agent.slots.slot_schema import slots_of

@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is 
     from collections.abc import Callable
 
     from agent.answer import Citation
-    from agent.pages.archive import WebArchive
+    from agent.pages.wayback import WebArchive
     from agent.state import Page
     from agent.state.json_data import Json
 
@@ -105,8 +105,8 @@ def _check_live_pages(report: Json, file: Path) -> list[Json]:
     Of a page that is lost the archived copy is named, and whether the quote is there.
     """
     from agent.answer import Answer, upgrade_answer
-    from agent.pages.archive import WebArchive
-    from agent.pages.stand_ins import LOST
+    from agent.pages.fallbacks import LOST
+    from agent.pages.wayback import WebArchive
     from agent.run.page_readers import open_page_reader
     from agent.settings import load_settings
 

@@ -12,7 +12,7 @@ from agent.calls.http import parse_retry_after
 from agent.calls.transport import explain_failure
 from agent.documents import sniff
 from agent.errors import ReadFailed
-from agent.pages.guard import AddressGuard
+from agent.pages.address_guard import AddressGuard
 from agent.state import Outcome
 from agent.state.urls import host_of
 

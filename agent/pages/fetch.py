@@ -15,13 +15,13 @@ from agent.documents.body_reader import BodyReader
 from agent.documents.body_text import TEXT, Body, BodyText, UnreadablePage
 from agent.documents.html.paywall_detection import WALLS
 from agent.errors import ReadFailed
+from agent.pages.address_guard import AddressGuard
 from agent.pages.browser import REMEDY as BROWSER_REMEDY
 from agent.pages.browser import Browser, find_browser
 from agent.pages.download import Downloader, DownloadLimits, FetchedBody
-from agent.pages.guard import AddressGuard
+from agent.pages.package_registries import find_form
 from agent.pages.relay import GuardedRelay
 from agent.pages.robots import ROBOTS_MAX_BYTES, ROBOTS_TIMEOUT, RobotsRules
-from agent.pages.sites import find_form
 from agent.state import Page
 from agent.state.clock import format_utc
 from agent.state.json_data import InvalidJson

@@ -26,8 +26,8 @@ from agent.calls.transport import (
     require_library,
 )
 from agent.errors import ReadFailed
+from agent.pages.address_guard import DEFAULT_PORTS, AddressGuard
 from agent.pages.download import COPY
-from agent.pages.guard import DEFAULT_PORTS, AddressGuard
 
 MAX_ADDRESSES = 4  # IP addresses of one name that are tried, each with a share of the time
 

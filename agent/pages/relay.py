@@ -17,7 +17,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from agent.calls.transport import bypasses_proxy, load_proxies
 from agent.errors import ReadFailed
-from agent.pages.guard import DEFAULT_PORTS, AddressGuard
+from agent.pages.address_guard import DEFAULT_PORTS, AddressGuard
 
 MAX_HEAD = 65_536  # bytes of a request's head
 MAX_BYTES = 40_000_000  # that a page with all its parts may load

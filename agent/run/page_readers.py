@@ -74,8 +74,8 @@ def _plugin_or_web(settings: Settings, reader: Read) -> Read:
 
 def _with_archive(settings: Settings, reader: PageReader, web: Read) -> Read:
     """The same reader, with archived copies of pages that cannot be read, if the user allows it."""
-    from agent.pages.archive import WebArchive
-    from agent.pages.stand_ins import LOST, StandIn, StandIns
+    from agent.pages.fallbacks import LOST, StandIn, StandIns
+    from agent.pages.wayback import WebArchive
 
     if not settings.archive:
         return web

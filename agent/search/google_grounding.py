@@ -22,8 +22,8 @@ from agent.calls.budget import Cost
 from agent.calls.gemini_api import USABLE_REASONS, GeminiConnection, count_tokens
 from agent.calls.prices import Price, find_price, load_prices
 from agent.errors import NOTHING_SPENT, SearchFailed, Spent
+from agent.pages.address_guard import AddressGuard
 from agent.pages.download import Downloader
-from agent.pages.guard import AddressGuard
 from agent.search.hits import parse_hit
 from agent.search.options import SearchOptions
 from agent.search.paid import PaidHits, Terms

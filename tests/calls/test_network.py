@@ -19,8 +19,8 @@ from agent.calls.transport import CERTIFICATES, find_proxy, load_tls_context
 from agent.errors import ModelFailed, OutsideError
 from agent.llm.gemini import Gemini
 from agent.llm.openai_compatible import OpenAICompatible
+from agent.pages.address_guard import AddressGuard
 from agent.pages.fetch import PageReader
-from agent.pages.guard import AddressGuard
 from agent.search.exa import Exa
 from agent.settings import parse_settings
 from agent.steps.generate_queries import MakeQueries

@@ -14,9 +14,9 @@ import pytest
 
 from agent.answer import Answer
 from agent.errors import ReadFailed
+from agent.pages.address_guard import AddressGuard
 from agent.pages.browser import MAX_DISK, find_browser
 from agent.pages.fetch import PageReader
-from agent.pages.guard import AddressGuard
 from agent.pages.relay import GuardedRelay
 from agent.run import research
 from agent.settings import Settings

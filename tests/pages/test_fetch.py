@@ -17,8 +17,8 @@ import pytest
 from backports import zstd
 
 from agent.errors import ReadFailed
+from agent.pages.address_guard import AddressGuard
 from agent.pages.fetch import PageReader
-from agent.pages.guard import AddressGuard
 from tests.support.page_server import Connection, PageServer, html, reply, wait_for
 
 NOON = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)

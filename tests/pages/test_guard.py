@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.errors import ReadFailed
+from agent.pages.address_guard import AddressGuard, is_public_address
 from agent.pages.fetch import PageReader
-from agent.pages.guard import AddressGuard, is_public_address
 from tests.support.page_server import PageServer, html, reply
 
 #: Hosts that are this machine, its network, or no host of the web, as a URL may spell them.

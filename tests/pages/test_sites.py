@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from agent.errors import ReadFailed
+from agent.pages.address_guard import AddressGuard
 from agent.pages.fetch import PageReader
-from agent.pages.guard import AddressGuard
 from tests.support.page_server import Answer, Connection, PageServer, html, reply
 
 HTML = "Content-Type: text/html; charset=utf-8"

@@ -13,7 +13,7 @@ from pydantic import SecretStr
 
 from agent.calls.budget import Cost
 from agent.errors import NOTHING_SPENT, SearchFailed, Spent
-from agent.pages.guard import AddressGuard
+from agent.pages.address_guard import AddressGuard
 from agent.run import research
 from agent.run.estimate import estimate
 from agent.run.sources import open_sources

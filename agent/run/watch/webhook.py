@@ -19,7 +19,7 @@ from typing import Any
 
 from agent import USER_AGENT
 from agent.errors import NotConfigured, OutsideError, ReadFailed, UsageError
-from agent.pages.guard import AddressGuard
+from agent.pages.address_guard import AddressGuard
 from agent.settings import Settings
 from agent.state import Outcome
 from agent.state.clock import utc_now

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 
 from agent.errors import OutsideError, ReadFailed, SearchFailed
-from agent.pages.guard import AddressGuard
-from agent.pages.stand_ins import ANY, StandIn, StandIns
+from agent.pages.address_guard import AddressGuard
+from agent.pages.fallbacks import ANY, StandIn, StandIns
 from agent.search.hits import MCP_SCHEME, parse_hit
 from agent.search.mcp.results import Row, read_document, read_resource, read_rows
 from agent.search.mcp.tools import ADDRESSES, McpTool
