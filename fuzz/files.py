@@ -16,8 +16,8 @@ from agent.run.batch.topics import read_topics
 from agent.run.evaluation.questions import load_questions
 from agent.run.journal_evidence import read_evidence
 from agent.run.trace import trace_lines
-from agent.search.documents import FileReader, UnreadableFile
-from agent.search.files import scan_files
+from agent.search.corpus_documents import FileReader, UnreadableFile
+from agent.search.corpus_files import scan_files
 from agent.settings import make_settings, read_variables
 from agent.slots.slot_schema import slots_of
 from agent.slots.user_patterns import compile_pattern, has_match

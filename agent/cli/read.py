@@ -61,7 +61,7 @@ def _read_file(file: Path) -> Json:
     from agent.documents.body_text import Body, UnreadablePage
     from agent.documents.format_registry import SUFFIXES
     from agent.errors import ReadFailed
-    from agent.search.documents import MAX_BYTES
+    from agent.search.corpus_documents import MAX_BYTES
 
     suffix = file.suffix.lower()
     if not file.is_file():

@@ -131,7 +131,7 @@ def _open_sources(spec: RunSpec, corpus: Corpus | None) -> Sources:
     seconds = settings.max_seconds and CORPUS_TIME_SHARE * settings.max_seconds
     sources = cache_sources(settings, open_sources(settings, corpus, seconds))
     if spec.request.beside:
-        from agent.search.beside import read_beside
+        from agent.search.cited_files import read_beside
 
         sources.read = read_beside(spec.request.beside, sources.read)
     parent = parent_of(spec.header)

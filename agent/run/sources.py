@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from agent.search import Provider, SearchChain
     from agent.search.corpus import Corpus
     from agent.search.mcp.source import McpSource
-    from agent.search.options import SearchOptions
     from agent.search.run_pages import RunPages
+    from agent.search.search_options import SearchOptions
 
 #: Seconds that a run waits for the index of a corpus; then it searches what is in it so far.
 INDEX_PATIENCE = 30.0
@@ -262,7 +262,7 @@ def _add_keepers(
 
 def search_options(settings: Settings) -> SearchOptions:
     """What the settings say of the pages that may be found."""
-    from agent.search.options import SearchOptions
+    from agent.search.search_options import SearchOptions
 
     return SearchOptions(
         language=settings.lang,

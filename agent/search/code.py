@@ -9,7 +9,7 @@ from functools import partial
 from agent.calls import spawn
 from agent.errors import SearchFailed
 from agent.search.hits import parse_hit
-from agent.search.side_by_side import SideBySide
+from agent.search.parallel_search import SideBySide
 from agent.search.table_service import TableService, as_text, read_fields, telling_words
 from agent.state import Hit
 from agent.state.json_data import Json, get_objects

@@ -14,7 +14,7 @@ from agent.evidence import content_words, rank_texts, split_sentences
 from agent.evidence.language import language_of
 from agent.search.index import RESCAN_SECONDS, CorpusIndex, Match
 from agent.search.open_indexes import OpenIndexes, index_file
-from agent.search.options import SearchOptions
+from agent.search.search_options import SearchOptions
 from agent.search.terms import query_terms
 from agent.state import Hit, Page
 from agent.state.clock import utc_now

@@ -11,7 +11,7 @@ from agent.calls import run_with_timeout
 from agent.calls.transport import find_proxy, named_certificates
 from agent.errors import SearchFailed
 from agent.search.hits import parse_hit
-from agent.search.options import SearchOptions
+from agent.search.search_options import SearchOptions
 from agent.state import Hit, Outcome
 from agent.state.clock import utc_today
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from agent.evidence.quantities import parse_date
-from agent.search.options import SearchOptions
+from agent.search.search_options import SearchOptions
 from agent.state import Hit
 from agent.state.sanitizing import sanitize_line, strip_markup
 from agent.state.urls import canonical_url, is_web_url

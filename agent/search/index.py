@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 from agent.calls import spawn
 from agent.documents.body_reader import BodyReader
 from agent.errors import ReadFailed
-from agent.search.documents import Document, FileReader
-from agent.search.files import FileScan, scan_files
+from agent.search.corpus_documents import Document, FileReader
+from agent.search.corpus_files import FileScan, scan_files
 from agent.search.indexing import UNFINISHED, IndexUpdate
 from agent.search.storage import close_index, create_index
 

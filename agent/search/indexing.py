@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from typing import Any
 
-from agent.search.documents import Document, FileReader, OutOfTime, UnreadableFile
-from agent.search.files import FileScan
+from agent.search.corpus_documents import Document, FileReader, OutOfTime, UnreadableFile
+from agent.search.corpus_files import FileScan
 from agent.search.storage import (
     FileDocuments,
     let_read_while_writing,

@@ -19,7 +19,7 @@ from agent.errors import JournalError, ReadFailed, SearchFailed
 from agent.evidence import rank_texts, split_passages
 from agent.evidence.quoting import ranked_pieces
 from agent.search.hits import clean_hits
-from agent.search.options import SearchOptions
+from agent.search.search_options import SearchOptions
 from agent.state import Frozen, Hit, Page, SearchResults, Source, index_hits
 from agent.state.clock import utc_now
 from agent.state.json_data import Json, get_path

@@ -8,19 +8,19 @@ from importlib.util import find_spec
 from agent.calls.plugins import load_plugin, plugin_names
 from agent.errors import UsageError
 from agent.search.brave import Brave
-from agent.search.chain import Provider, SearchChain
 from agent.search.code import Code
 from agent.search.duckduckgo import DuckDuckGo
 from agent.search.exa import Exa
 from agent.search.google_grounding import GoogleGrounding
-from agent.search.options import SearchOptions
-from agent.search.paid import Terms
+from agent.search.paid_providers import Terms
+from agent.search.parallel_search import SideBySide
+from agent.search.provider_chain import Provider, SearchChain
 from agent.search.scholar.fusion import Scholar
+from agent.search.search_options import SearchOptions
 from agent.search.searxng import SearXNG
 from agent.search.serpapi import SerpApi
 from agent.search.serper import Serper
 from agent.search.service import Service
-from agent.search.side_by_side import SideBySide
 from agent.search.tavily import Tavily
 from agent.search.wikipedia import Wikipedia
 from agent.search.wolfram import Wolfram

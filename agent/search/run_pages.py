@@ -18,13 +18,13 @@ from agent.documents.body_reader import BodyReader
 from agent.errors import JournalError, ReadFailed
 from agent.evidence import content_words
 from agent.search.corpus import UPDATE_PATIENCE, best_sentence, find_matches
-from agent.search.documents import Document, FileReader, UnreadableFile
-from agent.search.files import FileScan, stamp_of
+from agent.search.corpus_documents import Document, FileReader, UnreadableFile
+from agent.search.corpus_files import FileScan, stamp_of
 from agent.search.hits import clean_hits
 from agent.search.index import WRITE_TIMEOUT, CorpusIndex, Match
 from agent.search.open_indexes import OpenIndexes, index_file, shared_indexes
-from agent.search.options import SearchOptions
 from agent.search.parent_pages import pages_of
+from agent.search.search_options import SearchOptions
 from agent.search.storage import remove_file
 from agent.settings.fields import RUN_SOURCES
 from agent.state import Hit, Page, SearchResults

@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from agent.evidence import split_passages
-from agent.search.documents import Document
+from agent.search.corpus_documents import Document
 from agent.search.terms import add_bigrams, strip_unstorable
 from agent.state.values import hash_text
 

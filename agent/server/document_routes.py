@@ -12,7 +12,7 @@ from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 
 from agent.errors import Busy
-from agent.search.documents import MAX_BYTES
+from agent.search.corpus_documents import MAX_BYTES
 from agent.server.backend import Backend
 from agent.server.documents import StoredDocument
 from agent.server.responses import delete_named

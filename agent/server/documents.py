@@ -27,7 +27,7 @@ from agent.documents.body_text import Body, BodyText, Mark, UnreadablePage
 from agent.documents.format_registry import SUFFIXES
 from agent.errors import Busy, UsageError
 from agent.run.output_files import make_folder
-from agent.search.documents import MAX_WAIT
+from agent.search.corpus_documents import MAX_WAIT
 from agent.search.index import delete_index
 from agent.search.open_indexes import index_file
 from agent.settings import Settings, user_folder

@@ -11,7 +11,7 @@ from agent.calls import Read, Search
 from agent.errors import OutsideError, SearchFailed
 from agent.evidence import content_words
 from agent.evidence.prompt_injection import instruction_warning
-from agent.search.chain import FOR_OWN, FOR_RESEARCH
+from agent.search.provider_chain import FOR_OWN, FOR_RESEARCH
 from agent.state import (
     Event,
     Hit,

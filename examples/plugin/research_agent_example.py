@@ -15,7 +15,7 @@ from typing import Any
 from agent.calls import Outside, Task
 from agent.errors import ReadFailed, SearchFailed
 from agent.llm import Generation
-from agent.search.options import SearchOptions
+from agent.search.search_options import SearchOptions
 from agent.settings import Settings
 from agent.state import Event, Hit, Queried, Research
 from agent.steps.synthesize import Synthesize

@@ -22,7 +22,7 @@ from agent.llm import ModelChain
 from agent.llm.gemini import Gemini
 from agent.run.models import make_models
 from agent.search.google_grounding import GoogleGrounding
-from agent.search.options import SearchOptions
+from agent.search.search_options import SearchOptions
 from agent.settings import Variable, make_settings, parse_settings, read_variables
 from agent.state import Outcome
 from agent.steps.generate_queries import MakeQueries

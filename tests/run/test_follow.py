@@ -18,8 +18,8 @@ from agent.errors import JournalError, UsageError
 from agent.run import research
 from agent.run.audit import audit_answer
 from agent.run.estimate import estimate
-from agent.search.options import SearchOptions
 from agent.search.parent_pages import ParentPages
+from agent.search.search_options import SearchOptions
 from agent.settings import Effort, Settings, parse_settings
 from agent.state import RunRequest
 from agent.state.values import hash_text

@@ -19,7 +19,7 @@ from agent.run.calls import cache_sources
 from agent.run.sources import open_sources
 from agent.search import build_search_chain
 from agent.search.code import CODE, Code
-from agent.search.options import SearchOptions
+from agent.search.search_options import SearchOptions
 from agent.search.wolfram import Wolfram
 from agent.settings import Settings, parse_settings
 from agent.state import Hit

@@ -24,8 +24,8 @@ from agent.errors import ReadFailed, UsageError
 from agent.evidence import split_sentences
 from agent.run.sources import open_sources
 from agent.search.corpus import MAX_HITS, Corpus
-from agent.search.documents import FileReader
-from agent.search.files import scan_files
+from agent.search.corpus_documents import FileReader
+from agent.search.corpus_files import scan_files
 from agent.search.index import MAX_CANDIDATES
 from agent.search.indexing import IndexUpdate
 from agent.search.storage import create_index

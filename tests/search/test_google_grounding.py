@@ -19,8 +19,8 @@ from agent.run.estimate import estimate
 from agent.run.sources import open_sources
 from agent.search import SearchChain, build_search_chain
 from agent.search.google_grounding import USD_PER_SEARCH, GoogleGrounding, is_redirector
-from agent.search.options import SearchOptions
-from agent.search.paid import PaidHits
+from agent.search.paid_providers import PaidHits
+from agent.search.search_options import SearchOptions
 from agent.settings import Settings, parse_settings
 from agent.state import Attempt, Hit, Outcome, SearchResults
 from tests.llm.test_gemini import REFUSALS, error

@@ -24,8 +24,8 @@ from agent.documents.worker_process import Countdown, ReaderProcess, WorkerEnded
 from agent.errors import UsageError
 from agent.run.sources import open_corpus, open_sources
 from agent.search.corpus import Corpus
-from agent.search.documents import FileReader
-from agent.search.files import scan_files
+from agent.search.corpus_documents import FileReader
+from agent.search.corpus_files import scan_files
 from agent.search.open_indexes import OpenIndexes
 from agent.settings import parse_settings
 from tests.support.page_server import wait_for

@@ -24,9 +24,9 @@ from agent.pages.fetch import PageReader
 from agent.run import research
 from agent.run.audit import audit_answer
 from agent.run.header import journal_path
-from agent.search.mcp.results import read_document, read_resource, read_rows
+from agent.search.mcp.result_rows import read_document, read_resource, read_rows
 from agent.search.mcp.source import McpPlace, McpReader, McpSource
-from agent.search.mcp.tools import find_tools
+from agent.search.mcp.tool_choice import find_tools
 from agent.settings import Settings, load_settings, parse_settings
 from agent.settings.mcp_servers import McpServer, find_mcp_servers
 from agent.state import Hit, Page, SearchResults

@@ -24,11 +24,11 @@ from agent.evidence.credibility import Credibility
 from agent.run import research
 from agent.run.audit import audit_answer
 from agent.search import build_search_chain
-from agent.search.chain import FOR_RESEARCH
-from agent.search.options import SearchOptions
+from agent.search.provider_chain import FOR_RESEARCH
 from agent.search.scholar.arxiv import Arxiv
 from agent.search.scholar.fusion import SERVICES, Scholar
 from agent.search.scholar.records import build_hit
+from agent.search.search_options import SearchOptions
 from agent.settings import Settings, parse_settings
 from agent.state import Hit, Page, Source
 from agent.verification.judge_view import QuotePlace

@@ -10,7 +10,7 @@ import pytest
 
 from agent.errors import SearchFailed
 from agent.search import SearchChain
-from agent.search.options import SearchOptions
+from agent.search.search_options import SearchOptions
 from agent.state import Hit, SearchResults
 
 HIT = Hit(url="https://example.org/a", title="A", snippet="about a")

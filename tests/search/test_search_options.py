@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from agent.errors import SearchFailed, UsageError
 from agent.search import PROVIDERS, build_search_chain
-from agent.search.options import Locale, SearchOptions, locale_of
+from agent.search.search_options import Locale, SearchOptions, locale_of
 from agent.settings import parse_settings
 
 # --- options and languages ---------------------------------------------------------------------

@@ -11,8 +11,8 @@ import pytest
 import responses
 import yaml
 
-from agent.search.chain import SearchChain
-from agent.search.options import SearchOptions
+from agent.search.provider_chain import SearchChain
+from agent.search.search_options import SearchOptions
 from agent.search.wikipedia import Wikipedia
 from agent.settings import Settings
 from agent.state import SearchResults

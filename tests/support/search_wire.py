@@ -19,7 +19,7 @@ from agent.search.brave import Brave
 from agent.search.code import CODE
 from agent.search.duckduckgo import DuckDuckGo
 from agent.search.exa import Exa
-from agent.search.options import SearchOptions
+from agent.search.search_options import SearchOptions
 from agent.search.searxng import SearXNG
 from agent.search.serpapi import SerpApi
 from agent.search.serper import Serper

@@ -35,7 +35,7 @@ from agent.run.evaluation.questions import load_questions
 from agent.run.stored import read_answer
 from agent.run.trace import trace_lines
 from agent.search.hits import clean_hits, parse_hit
-from agent.search.options import SearchOptions
+from agent.search.search_options import SearchOptions
 from agent.server.runs import Runs
 from agent.settings import Settings
 from agent.state.characters import strip_controls

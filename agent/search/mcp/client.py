@@ -26,7 +26,7 @@ from agent import __version__
 from agent.calls import KEEPER, spawn
 from agent.calls.transport import find_proxy, load_tls_context
 from agent.errors import OutsideError, SearchFailed
-from agent.search.mcp.tools import McpTools, find_tools
+from agent.search.mcp.tool_choice import McpTools, find_tools
 from agent.settings.mcp_servers import McpServer
 from agent.state import Outcome
 from agent.state.sanitizing import strip_markup

@@ -14,9 +14,9 @@ from agent.errors import OutsideError, ReadFailed, SearchFailed
 from agent.pages.address_guard import AddressGuard
 from agent.pages.fallbacks import ANY, StandIn, StandIns
 from agent.search.hits import MCP_SCHEME, parse_hit
-from agent.search.mcp.results import Row, read_document, read_resource, read_rows
-from agent.search.mcp.tools import ADDRESSES, McpTool
-from agent.search.paid import PaidHits
+from agent.search.mcp.result_rows import Row, read_document, read_resource, read_rows
+from agent.search.mcp.tool_choice import ADDRESSES, McpTool
+from agent.search.paid_providers import PaidHits
 from agent.settings import Settings
 from agent.settings.mcp_servers import McpServer, find_mcp_servers
 from agent.state import Attempt, Hit, Outcome, Page, SearchResults

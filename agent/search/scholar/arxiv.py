@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from agent.documents.body_text import UnreadablePage
 from agent.documents.formats.xml import Element, attribute, find_all, find_first
 from agent.documents.formats.xml_archive import parse_xml
+from agent.search.scholar.bibliographic import ScholarService
 from agent.search.scholar.records import ARXIV_DOI, make_name
-from agent.search.scholar.services import ScholarService
 from agent.state.json_data import Json
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from agent.search.parallel_search import SideBySide
 from agent.search.scholar.arxiv import Arxiv
-from agent.search.scholar.services import (
+from agent.search.scholar.bibliographic import (
     Crossref,
     EuropePmc,
     OpenAlex,
     ScholarService,
     SemanticScholar,
 )
-from agent.search.side_by_side import SideBySide
 from agent.state import Hit, work_key
 from agent.state.json_data import Json, get_path
 

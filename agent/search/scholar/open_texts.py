@@ -12,8 +12,8 @@ from agent.calls import run_with_timeout
 from agent.calls.http import Endpoint
 from agent.errors import OutsideError, ReadFailed
 from agent.pages.fetch import PLAIN_TEXT, PageReader
+from agent.search.scholar.bibliographic import contact_headers
 from agent.search.scholar.records import ARXIV_DOI, is_place
-from agent.search.scholar.services import contact_headers
 from agent.settings import Settings
 from agent.state import Hit, Page, SearchResults
 from agent.state.json_data import get_path

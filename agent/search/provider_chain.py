@@ -13,8 +13,8 @@ from agent.calls import spawn
 from agent.errors import NOTHING_SPENT, SearchFailed, Spent
 from agent.search.circuit_breaker import ANSWERED, CircuitBreaker, Cooldowns
 from agent.search.hits import MAX_QUERY, clean_hits
-from agent.search.options import SearchOptions
-from agent.search.paid import PaidHits, PaidQueries
+from agent.search.paid_providers import PaidHits, PaidQueries
+from agent.search.search_options import SearchOptions
 from agent.state import Attempt, Hit, Outcome, SearchResults
 from agent.state.clock import utc_now
 from agent.state.sanitizing import sanitize_line

@@ -7,9 +7,9 @@ from functools import partial
 
 from agent.calls import spawn
 from agent.errors import SearchFailed
-from agent.search.chain import SearchChain
-from agent.search.options import SearchOptions
-from agent.search.paid import PaidHits
+from agent.search.paid_providers import PaidHits
+from agent.search.provider_chain import SearchChain
+from agent.search.search_options import SearchOptions
 from agent.search.table_service import TableService
 from agent.settings import KEY_VARIABLES, Settings
 from agent.state import Hit, SearchResults

@@ -24,7 +24,7 @@ from agent.calls import spawn
 from agent.documents.body_reader import BodyReader
 from agent.documents.body_text import Body, BodyText, Mark, UnreadablePage
 from agent.documents.format_registry import SUFFIXES
-from agent.search.files import FileScan, storable_name
+from agent.search.corpus_files import FileScan, storable_name
 from agent.state.characters import strip_controls
 from agent.state.json_data import bound_values
 
