@@ -4,8 +4,8 @@ To add a provider: a file here with a class of the protocol `Model`, and its lin
 `MODEL_PROVIDERS` of `agent/run/models.py`.
 """
 
-from agent.llm.chain import ModelChain, model_label
 from agent.llm.model import Generation, Model
+from agent.llm.model_chain import ModelChain, model_label
 
 __all__ = [
     "Generation",

@@ -26,8 +26,6 @@ from agent.llm.anthropic_messages import (
     mark_cached,
     text_block,
 )
-from agent.llm.conversation import append_transcript, split_conversation
-from agent.llm.forms import FormLadder
 from agent.llm.model import (
     MAX_TOKENS,
     MODEL_EXISTS,
@@ -37,7 +35,9 @@ from agent.llm.model import (
     describe_window,
     find_reply_limit,
 )
+from agent.llm.reply_forms import FormLadder
 from agent.llm.schemas import sent_schema, strict_schema
+from agent.llm.tool_messages import append_transcript, split_conversation
 from agent.state.json_data import get_path
 
 API_VERSION = "2023-06-01"

@@ -9,8 +9,7 @@ from agent.calls import Task
 from agent.calls.gemini_api import USABLE_REASONS, GeminiConnection, count_tokens
 from agent.calls.prices import Price
 from agent.errors import ModelFailed
-from agent.llm.forms import FormLadder
-from agent.llm.gemini_turns import (
+from agent.llm.gemini_messages import (
     build_contents,
     extract_text,
     extract_turn_json,
@@ -24,6 +23,7 @@ from agent.llm.model import (
     describe_problem,
     describe_window,
 )
+from agent.llm.reply_forms import FormLadder
 
 if TYPE_CHECKING:
     from google.genai import Client

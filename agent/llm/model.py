@@ -11,7 +11,7 @@ from pydantic import field_validator
 from agent.calls import Task
 from agent.calls.prices import Price
 from agent.errors import ModelFailed
-from agent.llm.forms import FormLadder
+from agent.llm.reply_forms import FormLadder
 from agent.state import Frozen
 
 MAX_TOKENS = 10**10  # of one reply: no service counts so many

@@ -23,8 +23,6 @@ from agent.calls.model_tools import describe_tools
 from agent.calls.prices import Price
 from agent.errors import ModelFailed
 from agent.evidence import estimate_tokens
-from agent.llm.conversation import append_transcript, request_correction, split_conversation
-from agent.llm.forms import FormLadder
 from agent.llm.model import (
     NO_CALL,
     Generation,
@@ -35,7 +33,9 @@ from agent.llm.model import (
 )
 from agent.llm.openai_stream import is_stream, join_stream
 from agent.llm.openai_tools import declare_tools, extract_text, extract_turn_json, replay_messages
+from agent.llm.reply_forms import FormLadder
 from agent.llm.schemas import sent_schema
+from agent.llm.tool_messages import append_transcript, request_correction, split_conversation
 from agent.state.json_data import get_objects, get_path
 
 #: The names of the limit on a reply's tokens. Most servers know the first alone, OpenAI's newest

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from agent.calls.model_tools import Exchange, Tool
-from agent.llm.conversation import call_fields, turn_json
+from agent.llm.tool_messages import call_fields, turn_json
 from agent.state.json_data import InvalidJson, get_objects, get_path, parse_json
 
 _TAG = r"(?:\w+:)?(?:think(?:ing)?|thoughts?|reasoning)"

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from agent.calls import AnswerT, Task
 from agent.llm.model import Generation
-from agent.llm.shapes import Shape
+from agent.llm.reply_repair import Shape
 from agent.state.characters import strip_controls
 from agent.state.json_data import InvalidJson, map_texts, parse_first_json, parse_json
 

@@ -173,14 +173,14 @@ def _find_price(settings: Settings, model: str) -> Price | None:
 
 
 def _make_extractive(_: Settings, names: Sequence[str]) -> list[Model]:
-    from agent.llm.extractive.engine import Extractive
+    from agent.llm.extractive.backend import Extractive
 
     return [Extractive() for _ in names[:1]]
 
 
 def answer_extractively(task: Task[AnswerT]) -> Reply[AnswerT]:
     """The fallback where no model answers: sentences quoted from the evidence."""
-    from agent.llm.extractive.engine import Extractive
+    from agent.llm.extractive.backend import Extractive
 
     return ModelChain([Extractive()], timeout=60.0, retry_waits=())(task)
 

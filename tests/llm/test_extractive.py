@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from agent.calls import Excerpt, Task
 from agent.errors import ModelFailed
 from agent.evidence import select_passages, split_sentences
-from agent.llm.extractive.engine import Extractive
-from agent.llm.extractive.fields import find_fields
-from agent.llm.extractive.lines import read_lines
-from agent.llm.extractive.ranking import ANSWERED
+from agent.llm.extractive.backend import Extractive
+from agent.llm.extractive.candidates import read_lines
+from agent.llm.extractive.labelled_fields import find_fields
+from agent.llm.extractive.sentence_ranking import ANSWERED
 from agent.search.corpus import Corpus
 from agent.state import Draft, Form, Slot, Source
 from agent.steps.follow_parent import UnderstandFollowUp

@@ -12,7 +12,7 @@ import pytest
 from agent.calls import Excerpt
 from agent.evidence import anchor_quote, content_words
 from agent.evidence.language import language_of, load_language
-from agent.llm.extractive.engine import Extractive
+from agent.llm.extractive.backend import Extractive
 from agent.search.corpus import Corpus
 from agent.steps.generate_queries import MakeQueries
 from agent.steps.synthesize import WriteAnswer

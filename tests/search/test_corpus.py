@@ -546,7 +546,7 @@ def test_unwraps_paragraphs_that_stand_further_in() -> None:
 @pytest.mark.slow
 def test_nothing_heavy_is_imported() -> None:
     code = (
-        "import sys, agent.search.corpus, agent.llm.extractive.engine\n"
+        "import sys, agent.search.corpus, agent.llm.extractive.backend\n"
         "print([m for m in ('trafilatura', 'pypdfium2', 'google', 'lxml') if m in sys.modules])"
     )
     done = subprocess.run(

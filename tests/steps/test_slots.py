@@ -13,7 +13,7 @@ from agent.answer import Answer, to_json
 from agent.answer.addresses import CorpusAddresses
 from agent.answer.event_format import format_event_line
 from agent.answer.status import UNPLANNED
-from agent.llm.chain import MAX_KEPT_REPLY
+from agent.llm.model_chain import MAX_KEPT_REPLY
 from agent.llm.schemas import sent_schema
 from agent.run import Run, research
 from agent.settings import Settings

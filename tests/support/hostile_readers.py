@@ -22,10 +22,10 @@ def readers() -> dict[str, Reader]:
     )
     from agent.evidence.draft_markdown import read_pieces
     from agent.evidence.lists import list_lengths
-    from agent.llm.extractive.engine import Extractive
-    from agent.llm.extractive.fields import find_fields
-    from agent.llm.extractive.lines import read_lines, read_question
-    from agent.llm.extractive.ranking import score_lines
+    from agent.llm.extractive.backend import Extractive
+    from agent.llm.extractive.candidates import read_lines, read_question
+    from agent.llm.extractive.labelled_fields import find_fields
+    from agent.llm.extractive.sentence_ranking import score_lines
     from agent.slots import conversion, equivalence, grounding, reply_rows
     from agent.state import Slot
     from agent.state.sanitizing import sanitize_line, strip_markup

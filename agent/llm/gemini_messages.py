@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from agent.calls import Task, Thinking
 from agent.calls.model_tools import Exchange
-from agent.llm.conversation import (
+from agent.llm.schemas import sent_schema
+from agent.llm.tool_messages import (
     call_fields,
     request_correction,
     split_conversation,
     turn_json,
 )
-from agent.llm.schemas import sent_schema
 
 if TYPE_CHECKING:
     from google.genai.types import Content, Part

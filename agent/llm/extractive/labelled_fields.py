@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from agent.evidence import word_shares
 from agent.evidence.language import ends_as_question
-from agent.llm.extractive.lines import STOPS, Line, Question
+from agent.llm.extractive.candidates import STOPS, Line, Question
 from agent.slots.conversion import slot_words, to_typed
 from agent.state import Slot
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from agent.evidence import rank_texts, word_shares
 from agent.evidence.proper_names import plain_name
 from agent.evidence.words import count_words
-from agent.llm.extractive.lines import Line, Question
+from agent.llm.extractive.candidates import Line, Question
 
 MOST = 3  # sentences of an answer
 CANDIDATES = 25

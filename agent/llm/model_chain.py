@@ -12,9 +12,9 @@ from typing import Any, Generic
 
 from agent.calls import AnswerT, Reply, Task, TaskKind, run_with_timeout
 from agent.errors import ANOTHER_MODEL, NON_RETRYABLE, ModelFailed, Spent
-from agent.llm.forms import FormLadder
 from agent.llm.model import Generation, Model
 from agent.llm.replies import parse_reply
+from agent.llm.reply_forms import FormLadder
 from agent.state import Attempt, ModelCost, Outcome
 
 _RETRYABLE: frozenset[Outcome] = frozenset({"rate_limited", "unavailable", "timeout"})

@@ -14,9 +14,9 @@ from agent.evidence import CJK, stop_words
 from agent.evidence.language import CLOSING
 from agent.evidence.markers import strip_markers
 from agent.evidence.proper_names import find_names, find_question_names
-from agent.llm.extractive import fields, ranking
-from agent.llm.extractive.fields import LabelledValue
-from agent.llm.extractive.lines import STOPS, Line, Question, read_lines, read_question
+from agent.llm.extractive import labelled_fields, sentence_ranking
+from agent.llm.extractive.candidates import STOPS, Line, Question, read_lines, read_question
+from agent.llm.extractive.labelled_fields import LabelledValue
 from agent.llm.model import Generation
 from agent.slots.conversion import slot_words
 
@@ -119,19 +119,25 @@ class _Finder:
         self.limit = int(getattr(task, "max_words", 80))
         self.named = task.slots
         lines = read_lines(task.evidence)
-        self.ranked: list[ranking.Scored] = ranking.score_lines(lines, self.question)
-        self.pages = fields.read_pages(lines, self.question)
+        self.ranked: list[sentence_ranking.Scored] = sentence_ranking.score_lines(
+            lines, self.question
+        )
+        self.pages = labelled_fields.read_pages(lines, self.question)
 
     @cached_property
     def fillings(self) -> dict[str, list[LabelledValue]]:
         """The fields of each slot that the caller named and that one fills."""
-        found = {s.name: fields.fill_slot(s, self.question, self.pages) for s in self.named}
+        found = {
+            s.name: labelled_fields.fill_slot(s, self.question, self.pages) for s in self.named
+        }
         return {name: told for name, told in found.items() if told}
 
     @cached_property
     def own_fields(self) -> tuple[list[LabelledValue], bool]:
         """The fields that are the slots where nobody named one, and whether these settle it."""
-        return ([], False) if self.named else fields.suggest_fields(self.question, self.pages)
+        return (
+            ([], False) if self.named else labelled_fields.suggest_fields(self.question, self.pages)
+        )
 
     @property
     def is_whole(self) -> bool:
@@ -141,12 +147,12 @@ class _Finder:
     @cached_property
     def confidence(self) -> float:
         """How likely the lines answer."""
-        return ranking.rate_answer(self.ranked, self.question)
+        return sentence_ranking.rate_answer(self.ranked, self.question)
 
     @property
     def is_told(self) -> bool:
         """Whether there is something to show."""
-        return self.confidence >= ranking.ANSWERED or self.is_whole or bool(self.fillings)
+        return self.confidence >= sentence_ranking.ANSWERED or self.is_whole or bool(self.fillings)
 
     def lines(self) -> list[Line]:
         """At most three lines: those that fill slots, then the best of the page that settles it."""
@@ -154,12 +160,12 @@ class _Finder:
             found = []
         else:
             own = {field.line.source for field in self.own_fields[0] if self.is_whole}
-            unasked = fields.unasked_lines(self.question, self.pages)
+            unasked = labelled_fields.unasked_lines(self.question, self.pages)
             ranked = [s for s in self.ranked if not own or s.line.source in own]
             ranked = [s for s in ranked if s.line not in unasked]
-            found = ranking.choose_lines(ranked, self.question, self.limit)
+            found = sentence_ranking.choose_lines(ranked, self.question, self.limit)
         fills = [told[0].line for told in self.fillings.values()]
-        return list(dict.fromkeys((*fills, *found)))[: ranking.MOST]
+        return list(dict.fromkeys((*fills, *found)))[: sentence_ranking.MOST]
 
     def draft(self) -> dict[str, Any]:
         """The passages as an answer; none below the line."""
