@@ -19,7 +19,7 @@ from agent.llm.replies import parse_reply
 from agent.state.json_data import parse_first_json
 from agent.steps.generate_queries import MakeQueries
 from agent.steps.judges import JudgeClaims
-from agent.steps.reading import ReadSources
+from agent.steps.reading_tasks import ReadSources
 from evals.harness import Bench, Evaluation, Table, count, main, read_rows, share, size
 
 TASKS = (MakeQueries(topic=""), ReadSources(topic=""), JudgeClaims(topic="", claims=()))

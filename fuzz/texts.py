@@ -33,7 +33,7 @@ from agent.state import Claim, Draft, Hit, Page, Source
 from agent.state.sanitizing import sanitize_for_display, sanitize_line, strip_markup
 from agent.state.urls import canonical_url, find_urls, is_web_url, url_scheme
 from agent.steps.generate_queries import MakeQueries
-from agent.steps.reading import CheckCoverage
+from agent.steps.reading_tasks import CheckCoverage
 from agent.steps.synthesize import WriteAnswer
 from agent.steps.verify import JudgeClaims
 from agent.strategies.loop.decide import ChooseAction

@@ -33,7 +33,13 @@ from agent.slots.slot_data import data_differences
 from agent.state import Claim, Hit, Source
 from agent.state.json_data import Json, get_path, parse_json
 from agent.state.values import hash_text
-from agent.steps.tables import HEADING, NamedTable, describe_query, run_statement, show_columns
+from agent.steps.table_queries import (
+    HEADING,
+    NamedTable,
+    describe_query,
+    run_statement,
+    show_columns,
+)
 from agent.verification.rules import UNCHECKED, Assessment, decide_value, decide_verdict
 
 #: Where in a result, as a path, and what is wrong there.

@@ -22,7 +22,7 @@ from agent.state import (
     index_hits,
 )
 from agent.state.sanitizing import sanitize_line
-from agent.steps.asking import call_failure, reply_event, try_to_ask
+from agent.steps.ask_model import call_failure, reply_event, try_to_ask
 from agent.steps.generate_queries import (
     PLAN_RULE,
     QueryPlan,

@@ -14,7 +14,7 @@ from agent.calls import Ask, Task, TaskKind
 from agent.evidence import content_words, fold
 from agent.slots.conversion import slot_words
 from agent.state import Event, Frozen, Queried, Research, Slot
-from agent.steps.asking import try_to_ask
+from agent.steps.ask_model import try_to_ask
 from agent.steps.prompt_rules import language_rule, render_topic
 
 MAX_QUERIES = 5

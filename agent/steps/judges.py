@@ -11,7 +11,7 @@ from agent.calls import AskMany, Reply, Task, TaskKind
 from agent.errors import AgentError, Halt, ModelFailed
 from agent.evidence import render_sources
 from agent.state import Calculation, Claim, Event, Failed, Frozen, Halted, Research, Warned
-from agent.steps.asking import failure_event, reply_event
+from agent.steps.ask_model import failure_event, reply_event
 from agent.steps.prompt_rules import DATA_RULE, escape, render_topic
 from agent.verification.judged_claims import shown_text
 from agent.verification.rules import Assessment

@@ -11,7 +11,7 @@ from agent.evidence.proper_names import is_named
 from agent.slots.conversion import slot_words
 from agent.state import Hit, Research, Searched, SearchResults, index_hits
 from agent.state.urls import canonical_url
-from agent.steps.witnesses import find_lone, find_others
+from agent.steps.independent_sources import find_lone, find_others
 
 #: Pages of a later round that fit what is missing, for each page that a query reads. Of 299
 #: questions of several hops (the half for tuning) 236 were right with 1, 240 with 2, 243 with 3.

@@ -25,10 +25,11 @@ from agent.state import (
     Statement,
     Warned,
 )
-from agent.steps.asking import ask_with_fallback, begin, try_to_ask
+from agent.steps.ask_model import ask_with_fallback, begin, try_to_ask
 from agent.steps.evidence_choice import select_evidence
 from agent.steps.generate_queries import Recency, deduplicate_queries
-from agent.steps.reading import (
+from agent.steps.independent_sources import find_lone
+from agent.steps.reading_tasks import (
     CheckCoverage,
     Coverage,
     Reading,
@@ -36,8 +37,7 @@ from agent.steps.reading import (
     ReadTables,
     TableReading,
 )
-from agent.steps.tables import NamedTable, answer_query, name_tables, render_tables
-from agent.steps.witnesses import find_lone
+from agent.steps.table_queries import NamedTable, answer_query, name_tables, render_tables
 
 MAX_NEW_QUERIES = 3
 MAX_MISFIT_WARNINGS = 10  # a round; of values that do not have the type of their slot

@@ -11,7 +11,7 @@ from agent.evidence import render_sources
 from agent.evidence.candidate_quotes import BARE, find_closest, ground_answer
 from agent.evidence.citing import compose_answer, limit_citations, locate_citation
 from agent.state import Answered, Draft, Event, Finding, Research, Warned
-from agent.steps.asking import ask_with_fallback
+from agent.steps.ask_model import ask_with_fallback
 from agent.steps.evidence_choice import select_evidence
 from agent.steps.prompt_rules import ANSWER_RULE, DATA_RULE, escape, language_rule, render_topic
 
@@ -47,7 +47,7 @@ class Synthesize:
     are filled and the draft is blank. Where no model answers, `fallback` does. Citations whose
     quote is not in their source are dropped. Where none stands, each sentence of the last draft
     cites what fits it best, for `Verify` to judge. A blank draft is a refusal: the answer then has
-    no claims (`agent/steps/settle.py` says what it is).
+    no claims (`agent/steps/resolve_conflicts.py` says what it is).
     """
 
     ask: Ask

@@ -17,10 +17,10 @@ from agent.state import (
     Verified,
     Warned,
 )
-from agent.steps.asking import NO_REPLY, reply_event
+from agent.steps.ask_model import NO_REPLY, reply_event
 from agent.steps.judges import Docket, JudgeClaims, judge_groups, no_judge_event, render_claims
 from agent.steps.prompt_rules import CITE_RULE, DATA_RULE, escape, language_rule
-from agent.steps.settle import find_added, settle
+from agent.steps.resolve_conflicts import find_added, settle
 from agent.verification.claim_batch import Bench
 from agent.verification.rules import FAILING
 

@@ -24,7 +24,7 @@ from agent.state import (
     Warned,
     index_hits,
 )
-from agent.steps.asking import call_failure
+from agent.steps.ask_model import call_failure
 from agent.steps.page_choice import best_hits, choose_further, choose_pages
 
 

@@ -22,7 +22,7 @@ from agent.search.corpus import Corpus
 from agent.state import Draft, Form, Slot, Source
 from agent.steps.follow_parent import UnderstandFollowUp
 from agent.steps.generate_queries import MakeQueries
-from agent.steps.reading import CheckCoverage, ReadSources
+from agent.steps.reading_tasks import CheckCoverage, ReadSources
 from agent.steps.synthesize import WriteAnswer
 
 DEMO = Path(__file__).parents[2] / "agent/demo"

@@ -17,7 +17,7 @@ from agent.llm.openai_tools import extract_turn_json
 from agent.run import research
 from agent.settings import Settings, parse_settings
 from agent.steps.generate_queries import MakeQueries
-from agent.steps.reading import ReadSources
+from agent.steps.reading_tasks import ReadSources
 from tests.steps.test_slots import TOPIC, ended
 from tests.support.services import OPENAI_KEY, ModelRequest, Raw, Services, openai_reply
 

@@ -22,7 +22,7 @@ from agent.run.recorded_calls import choose_thinking
 from agent.settings import DEPTHS, Settings
 from agent.steps.generate_queries import MakeQueries
 from agent.steps.judges import JudgeClaims
-from agent.steps.reading import ReadSources
+from agent.steps.reading_tasks import ReadSources
 from agent.steps.synthesize import WriteAnswer
 from agent.strategies.loop.decide import ChooseAction
 from agent.strategies.report.gather import Explore

@@ -15,7 +15,7 @@ from agent.llm.model import Generation
 from agent.llm.replies import parse_reply
 from agent.steps.generate_queries import MakeQueries
 from agent.steps.judges import JudgeClaims
-from agent.steps.reading import CheckCoverage, ReadSources
+from agent.steps.reading_tasks import CheckCoverage, ReadSources
 from agent.strategies.loop.decide import ChooseAction
 from agent.strategies.report.plan import MakePlan
 from agent.strategies.report.write import WriteSection

@@ -21,7 +21,7 @@ from agent.slots.slot_schema import slots_of
 from agent.slots.weighing import RIGHT, make_findings, rate_confidence, weigh_values
 from agent.state import Finding, Source
 from agent.state.json_data import Json
-from agent.steps.reading import CheckCoverage
+from agent.steps.reading_tasks import CheckCoverage
 from tests.support.typed_slots import SCHEMA, TEXT, build_source, build_statement, object_schema
 
 TWO = [("Messi", "23"), ("Di Maria", "36")]

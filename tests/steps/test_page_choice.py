@@ -21,8 +21,8 @@ from agent.state import (
     Searched,
     SearchResults,
 )
+from agent.steps.independent_sources import find_lone
 from agent.steps.page_choice import best_hits, choose_pages
-from agent.steps.witnesses import find_lone
 from tests.support.services import HANGS, Services
 from tests.support.thinker import Fact, Thinker
 from tests.support.worlds import comparable_events, run_to_end

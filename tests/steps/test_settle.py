@@ -36,7 +36,7 @@ from agent.state import (
     Source,
     Verified,
 )
-from agent.steps.settle import settle as settle_told
+from agent.steps.resolve_conflicts import settle as settle_told
 from agent.steps.synthesize import build_abstention
 from agent.verification.claim_batch import Bench
 from tests.support.typed_slots import build_source

@@ -18,7 +18,7 @@ from agent.llm.schemas import sent_schema
 from agent.run import Run, research
 from agent.settings import Settings
 from agent.state import Draft, Failed, Hit, Page, PageRead, Queried, Reflected, Research
-from agent.steps.reading import Reading
+from agent.steps.reading_tasks import Reading
 from tests.support.services import HANGS, ModelRequest, Raw, Reply, Services, source_ids
 from tests.support.thinker import FINAL, Fact, Thinker, support_all
 from tests.support.worlds import read_journal_calls, run_to_end, two_rounds

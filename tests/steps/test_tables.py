@@ -16,7 +16,13 @@ from agent.evidence.text_tables import find_tables
 from agent.run.audit import audit_answer
 from agent.settings import Settings
 from agent.state import Hit, Page, Source
-from agent.steps.tables import NamedTable, TableQuery, answer_query, name_tables, run_statement
+from agent.steps.table_queries import (
+    NamedTable,
+    TableQuery,
+    answer_query,
+    name_tables,
+    run_statement,
+)
 from tests.support.services import ModelRequest, Services
 from tests.support.worlds import run_to_end
 

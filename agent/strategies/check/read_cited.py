@@ -20,7 +20,7 @@ from agent.state import (
     Research,
     Searched,
 )
-from agent.steps.asking import call_failure
+from agent.steps.ask_model import call_failure
 from agent.steps.web_search import source_events
 
 AHEAD = 8  # pages that are being read while one is waited for

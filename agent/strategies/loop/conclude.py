@@ -11,7 +11,7 @@ from agent.evidence.candidate_quotes import ground_answer
 from agent.evidence.citing import limit_citations
 from agent.settings import Settings
 from agent.state import Answered, Draft, Event, Research, Warned
-from agent.steps.asking import ask_with_fallback
+from agent.steps.ask_model import ask_with_fallback
 from agent.steps.prompt_rules import language_rule, render_topic
 from agent.steps.synthesize import WriteAnswer, build_abstention
 from agent.strategies.loop import tags

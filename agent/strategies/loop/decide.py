@@ -24,7 +24,7 @@ from agent.state import (
     Research,
     Warned,
 )
-from agent.steps.asking import reply_event, try_to_ask
+from agent.steps.ask_model import reply_event, try_to_ask
 from agent.steps.generate_queries import Recency, deduplicate_queries
 from agent.steps.prompt_rules import escape, language_rule, render_topic
 from agent.strategies.loop import tags

@@ -11,7 +11,7 @@ from agent.calls.model_tools import Exchange, Tool, Turn
 from agent.errors import ModelFailed
 from agent.settings import Settings
 from agent.state import Asked, Event, Research, Searched, SubQuery, Warned
-from agent.steps.asking import failure_event, reply_event
+from agent.steps.ask_model import failure_event, reply_event
 from agent.steps.page_choice import choose_pages
 from agent.steps.prompt_rules import DATA_RULE, list_lines, render_topic, strategy_lines
 from agent.strategies.report.plan import PRIORITY_ORDER

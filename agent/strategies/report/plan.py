@@ -30,7 +30,7 @@ from agent.state.plans import (
     MAX_THINGS,
 )
 from agent.state.sanitizing import sanitize_line
-from agent.steps.asking import try_to_ask
+from agent.steps.ask_model import try_to_ask
 from agent.steps.generate_queries import Recency, deduplicate_queries
 from agent.steps.prompt_rules import escape, language_rule, render_topic
 

@@ -12,7 +12,7 @@ from agent.calls import Ask, Task, TaskKind
 from agent.evidence.citing import make_answered
 from agent.settings import Settings
 from agent.state import Answered, Claim, Event, Frozen, Halted, Research, Section
-from agent.steps.asking import ask_with_fallback
+from agent.steps.ask_model import ask_with_fallback
 from agent.steps.evidence_choice import select_evidence
 from agent.steps.prompt_rules import DATA_RULE, escape, language_rule, render_topic
 from agent.strategies.report.sentences import clean_line

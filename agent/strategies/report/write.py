@@ -26,7 +26,7 @@ from agent.state import (
     Warned,
 )
 from agent.state.plans import name_slot
-from agent.steps.asking import begin
+from agent.steps.ask_model import begin
 from agent.steps.evidence_choice import select_evidence
 from agent.steps.prompt_rules import (
     DATA_RULE,
@@ -36,7 +36,7 @@ from agent.steps.prompt_rules import (
     render_topic,
     strategy_lines,
 )
-from agent.steps.settle import quote_conflicts
+from agent.steps.resolve_conflicts import quote_conflicts
 from agent.steps.synthesize import build_abstention
 from agent.strategies.report.sections import plan_sections, weigh_all
 from agent.strategies.report.sentences import DraftSentence, SentenceClaims, clean_line

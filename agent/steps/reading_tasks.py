@@ -24,7 +24,7 @@ from agent.steps.prompt_rules import (
     render_topic,
     strategy_lines,
 )
-from agent.steps.tables import TableQuery
+from agent.steps.table_queries import TableQuery
 
 
 class Answerable(Frozen):
