@@ -83,7 +83,7 @@ def _build_report(
 ) -> Strategy:
     from agent.evidence.credibility import Blocking
     from agent.strategies.report.gather import Gather
-    from agent.strategies.report.plan import PlanReport
+    from agent.strategies.report.plan_report import PlanReport
     from agent.strategies.report.sections import ResearchSections
     from agent.strategies.report.strategy import ReportStrategy
     from agent.strategies.report.sum_up import SumUp

@@ -17,7 +17,7 @@ from agent.steps.generate_queries import MakeQueries
 from agent.steps.judges import JudgeClaims
 from agent.steps.reading_tasks import CheckCoverage, ReadSources
 from agent.strategies.loop.decide import ChooseAction
-from agent.strategies.report.plan import MakePlan
+from agent.strategies.report.plan_report import MakePlan
 from agent.strategies.report.write import WriteSection
 
 READ = ReadSources(topic="Who won?")

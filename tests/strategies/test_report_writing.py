@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from agent.run.audit import audit_answer
 from agent.settings import DEPTHS, Settings
 from agent.state import Cited, Hit, Page, PageRead, Research
-from agent.strategies.report.sentences import DraftSentence, SentenceClaims
+from agent.strategies.report.written_sentences import DraftSentence, SentenceClaims
 from tests.support.report_runs import (
     TOPIC,
     claims_of_body,

@@ -15,8 +15,8 @@ from agent.steps.ask_model import ask_with_fallback
 from agent.steps.prompt_rules import language_rule, render_topic
 from agent.steps.synthesize import WriteAnswer, build_abstention
 from agent.strategies.loop import tags
+from agent.strategies.loop.prompts import wording_for
 from agent.strategies.loop.trajectory import build_trajectory, drop_oldest
-from agent.strategies.loop.wording import wording_for
 
 
 class ForceAnswer(WriteAnswer):

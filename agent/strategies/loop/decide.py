@@ -28,8 +28,8 @@ from agent.steps.ask_model import reply_event, try_to_ask
 from agent.steps.generate_queries import Recency, deduplicate_queries
 from agent.steps.prompt_rules import escape, language_rule, render_topic
 from agent.strategies.loop import tags
+from agent.strategies.loop.prompts import Wording, wording_for
 from agent.strategies.loop.trajectory import build_trajectory, drop_oldest
-from agent.strategies.loop.wording import Wording, wording_for
 
 MAX_STEP_QUERIES = 3
 ACTIONS = ("search_web", "return_answer")

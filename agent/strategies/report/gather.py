@@ -14,7 +14,7 @@ from agent.state import Asked, Event, Research, Searched, SubQuery, Warned
 from agent.steps.ask_model import failure_event, reply_event
 from agent.steps.page_choice import choose_pages
 from agent.steps.prompt_rules import DATA_RULE, list_lines, render_topic, strategy_lines
-from agent.strategies.report.plan import PRIORITY_ORDER
+from agent.strategies.report.plan_report import PRIORITY_ORDER
 from agent.strategies.report.tool_calls import FETCH, SEARCH
 from agent.strategies.report.tool_use import UseTools
 

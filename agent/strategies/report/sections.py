@@ -34,7 +34,7 @@ from agent.steps.page_choice import choose_pages
 from agent.steps.reflect import Reflect
 from agent.steps.web_search import salvage_pages
 from agent.strategies.report.gather import Gather, count_rounds
-from agent.strategies.report.plan import PRIORITY_ORDER
+from agent.strategies.report.plan_report import PRIORITY_ORDER
 from agent.strategies.report.tool_use import UseTools
 
 TURNS_USED_UP = "max iterations reached — report may be incomplete."

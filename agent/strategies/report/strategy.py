@@ -9,7 +9,7 @@ from agent.state import Event, Research
 from agent.steps.follow_parent import FollowParent
 from agent.steps.reflect import Reflect
 from agent.steps.verify import Verify
-from agent.strategies.report.plan import PlanReport
+from agent.strategies.report.plan_report import PlanReport
 from agent.strategies.report.sections import ResearchSections
 from agent.strategies.report.sum_up import SumUp
 from agent.strategies.report.write import WriteSections

@@ -15,7 +15,7 @@ from agent.state import Answered, Claim, Event, Frozen, Halted, Research, Sectio
 from agent.steps.ask_model import ask_with_fallback
 from agent.steps.evidence_choice import select_evidence
 from agent.steps.prompt_rules import DATA_RULE, escape, language_rule, render_topic
-from agent.strategies.report.sentences import clean_line
+from agent.strategies.report.written_sentences import clean_line
 from agent.verification.judged_claims import shown_text
 from agent.verification.summary import first_sentences, leave_conflicts, said_as
 

@@ -39,8 +39,8 @@ from agent.steps.prompt_rules import (
 from agent.steps.resolve_conflicts import quote_conflicts
 from agent.steps.synthesize import build_abstention
 from agent.strategies.report.sections import plan_sections, weigh_all
-from agent.strategies.report.sentences import DraftSentence, SentenceClaims, clean_line
 from agent.strategies.report.sum_up import LEAST_WORDS, ask_once, cut_words
+from agent.strategies.report.written_sentences import DraftSentence, SentenceClaims, clean_line
 from agent.verification.summary import said_as
 
 TELLING = 0.6  # of the words of a question, in sentences that are taken to answer it
