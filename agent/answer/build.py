@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.answer.addresses import CorpusAddresses
-from agent.answer.check import build_check
+from agent.answer.check_result import build_check
 from agent.answer.failures import describe_fallbacks, list_failures
 from agent.answer.formats import report_to_markdown
 from agent.answer.numbering import number_sources, renumber, renumber_slot

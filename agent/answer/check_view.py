@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from agent.answer import doc
-from agent.answer.check import (
+from agent.answer.check_result import (
     FAILING,
     CheckResult,
     ClaimCheck,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from agent.answer.answer_view import show_answer, show_on_terminal, show_report
-from agent.answer.check import CheckResult, build_check_result
+from agent.answer.check_result import CheckResult, build_check_result
 from agent.answer.check_view import show_check
 from agent.answer.html import Markup
 from agent.answer.html_renderer import render_body, render_fragment, render_page

@@ -7,7 +7,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from agent.answer.check import ReportCheck
+from agent.answer.check_result import ReportCheck
 from agent.answer.report import ReportAnswer
 from agent.answer.states import State, Status
 from agent.calls.budget import CallUsage

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from agent.answer.check import ReportCheck, Shares
+from agent.answer.check_result import ReportCheck, Shares
 from agent.answer.failures import failed_models, list_open_failures
 from agent.answer.messages import DISAGREE, format_count
 from agent.answer.report import all_claims

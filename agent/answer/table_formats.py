@@ -10,7 +10,7 @@ from typing import Any
 
 from agent.answer import doc
 from agent.answer.html_renderer import render_page
-from agent.answer.table import Cell, CellSource, TableAnswer, TableRow
+from agent.answer.table_result import Cell, CellSource, TableAnswer, TableRow
 from agent.state import Scalar
 
 #: Characters with which a spreadsheet takes a text for a formula (OWASP, CSV injection).

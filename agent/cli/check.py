@@ -13,7 +13,7 @@ from agent.cli import output, shell
 from agent.errors import AgentError, OutputFailed, Stopped, UsageError
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
-    from agent.answer.check import CheckResult
+    from agent.answer.check_result import CheckResult
     from agent.run import Run
     from agent.settings import Settings
     from agent.state import CitedReport, RunRequest
@@ -74,7 +74,7 @@ def command(**options: Any) -> int:
     Gemini, Claude or this program.
     """
     if options["schema"]:
-        from agent.answer.check import check_schema
+        from agent.answer.check_result import check_schema
 
         shell.print_json(check_schema())
         return 0
@@ -111,7 +111,7 @@ def command(**options: Any) -> int:
 
 def _check_options(options: dict[str, Any]) -> None:
     """Raises UsageError for options that do not go together, or name no verdict."""
-    from agent.answer.check import VERDICTS
+    from agent.answer.check_result import VERDICTS
 
     if unknown := [name for name in options["fail_on"] if name not in VERDICTS]:
         raise UsageError(
@@ -145,7 +145,7 @@ def _read_report(body: bytes | None, options: dict[str, Any]) -> CitedReport | N
 
 
 def _build_result(run: Run) -> CheckResult:
-    from agent.answer.check import build_check_result
+    from agent.answer.check_result import build_check_result
 
     if run.research.events and not run.is_check:
         raise UsageError("That run checked no report.", "Name another run.")
@@ -190,7 +190,7 @@ def _format(result: CheckResult, options: dict[str, Any], *, is_terminal: bool) 
 def _print_failure(error: AgentError, options: dict[str, Any]) -> int:
     """Print the result of a check that could not begin; returns the exit status."""
     from agent.answer import build_error_answer
-    from agent.answer.check import build_check_result
+    from agent.answer.check_result import build_check_result
 
     result = build_check_result(build_error_answer("", error))
     return _print_result(result, {**options, "out": None})

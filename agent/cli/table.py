@@ -15,7 +15,7 @@ from agent.cli import batches, shell
 from agent.errors import Stopped, UsageError
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
-    from agent.answer.table import Column, TableAnswer
+    from agent.answer.table_result import Column, TableAnswer
     from agent.run.batch.batch import BatchSummary
     from agent.run.batch.output import OutputFile
     from agent.run.table import TableRun

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 
 from agent import __version__
 from agent.answer import Answer, to_json
-from agent.answer.check import build_check_result
+from agent.answer.check_result import build_check_result
 from agent.errors import AgentError, UsageError, format_error
 from agent.mcp_server.pages import PageTools, ReadCall, SearchCall
 from agent.run.audit import audit_answer

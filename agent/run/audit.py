@@ -18,7 +18,7 @@ from pydantic import BaseModel, ValidationError
 
 from agent.answer import NEXT_VERSION, Answer, Citation, answer_validator, cite_page, upgrade_answer
 from agent.answer.addresses import CorpusAddresses
-from agent.answer.check import CheckResult, build_check_result
+from agent.answer.check_result import CheckResult, build_check_result
 from agent.answer.formats import report_to_markdown
 from agent.answer.messages import group_claims
 from agent.calls.journal_reader import read_stored_answers, translate_damage

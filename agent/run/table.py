@@ -15,7 +15,14 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from agent.answer import Answer, upgrade_answer
-from agent.answer.table import Column, ColumnType, TableAnswer, TableRow, build_row, merge_rows
+from agent.answer.table_result import (
+    Column,
+    ColumnType,
+    TableAnswer,
+    TableRow,
+    build_row,
+    merge_rows,
+)
 from agent.calls.budget import CallUsage, Caps, sum_usages
 from agent.calls.input_file import decode_lines
 from agent.errors import AgentError, UsageError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from agent.answer import Answer
-from agent.answer.check import FAILING, build_check_result
+from agent.answer.check_result import FAILING, build_check_result
 from agent.answer.check_view import summarize
 from agent.answer.messages import describe_open, describe_verdicts, is_quoted
 from agent.answer.states import StateName, state_of

@@ -6,7 +6,7 @@ from fastapi import FastAPI, Request, Response
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
-from agent.answer.check import CheckResult
+from agent.answer.check_result import CheckResult
 from agent.run.library import NO_SUCH_RUN
 from agent.run.plan import PlanOffer
 from agent.server import body

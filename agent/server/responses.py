@@ -11,7 +11,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from agent.answer import Answer, build_error_answer
-from agent.answer.check import build_check_result
+from agent.answer.check_result import build_check_result
 from agent.answer.file_formats import FORMATS, FormatName, require_format
 from agent.answer.formats import to_markdown, write_answer
 from agent.answer.pdf_renderer import require_browser

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.answer.check import build_check_result
+from agent.answer.check_result import build_check_result
 from agent.cli.check import command
 from agent.cli.shell.process import run_command
 from agent.documents.reports.reader import read_report

@@ -12,7 +12,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from agent.answer.check import CheckResult, build_check_result, check_schema
+from agent.answer.check_result import CheckResult, build_check_result, check_schema
 from agent.answer.formats import check_to_text, to_html
 from agent.cli.check import command
 from agent.documents.reports.reader import read_report

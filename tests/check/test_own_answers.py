@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent import research
-from agent.answer.check import build_check_result
+from agent.answer.check_result import build_check_result
 from agent.answer.formats import to_html, to_markdown
 from agent.answer.json_format import to_json
 from agent.answer.schema import Answer

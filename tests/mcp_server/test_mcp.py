@@ -16,7 +16,7 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
 from agent.answer import answer_schema
-from agent.answer.check import check_schema
+from agent.answer.check_result import check_schema
 from agent.mcp_server.tools import URI_PREFIX, Tools
 from agent.server.runs import Runs
 from tests.support.services import Raw, Services

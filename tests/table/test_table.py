@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from agent.answer.table import Cell, CellSource, Column, TableAnswer, TableRow, merge_rows
 from agent.answer.table_formats import to_table_csv, to_table_html, to_table_xlsx
+from agent.answer.table_result import Cell, CellSource, Column, TableAnswer, TableRow, merge_rows
 from agent.cli.shell import run_command
 from agent.cli.table import command
 from agent.errors import UsageError
