@@ -27,7 +27,7 @@ from random import Random
 from statistics import mean
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from agent.run.evaluation.metrics import estimate_mean
+from agent.run.evaluation.scoring import estimate_mean
 
 if TYPE_CHECKING:
     from agent.run import Run

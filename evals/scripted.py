@@ -68,10 +68,10 @@ def run_scripted(topic: str, model: Any, corpus: Path, bench: Bench, **settings:
     from agent.calls.journal import Journal
     from agent.calls.rate_limits import RateLimiter, no_rate_limits
     from agent.run import Run
-    from agent.run.calls import cache_sources, compose_calls
+    from agent.run.compose_calls import cache_sources, compose_calls
     from agent.run.header import RunSpec
-    from agent.run.request import requested_slots
-    from agent.run.sources import open_sources
+    from agent.run.retriever import open_sources
+    from agent.run.validate_request import requested_slots
     from agent.settings import Settings
     from agent.state import RunRequest
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from agent.calls.journal_reader import DAMAGE, read_journal
 from agent.errors import AgentError, UsageError
-from agent.run.audit import audit_answer
+from agent.run.audit_answer import audit_answer
 from agent.run.batch.topics import read_topics
 from agent.run.evaluation.questions import load_questions
 from agent.run.journal_evidence import read_evidence

@@ -1,7 +1,7 @@
 """The contract of the three outside calls: ask, search, read. Nothing else leaves the process.
 
 A step gets the calls that it needs. It knows nothing of retries, fallback, budget and journal:
-those wrap the calls in `agent/run/calls.py`, and nowhere else.
+those wrap the calls in `agent/run/compose_calls.py`, and nowhere else.
 """
 
 from __future__ import annotations

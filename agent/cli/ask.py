@@ -212,7 +212,7 @@ def _begin_run(topic: str, options: dict[str, Any]) -> Run:
 
 def _print_estimate(topic: str, options: dict[str, Any]) -> int:
     from agent.run.estimate import estimate
-    from agent.run.request import clean_topic
+    from agent.run.validate_request import clean_topic
     from agent.settings import make_request
 
     settings, request = inputs.read_settings(options), make_request(options)

@@ -91,7 +91,7 @@ def _describe(report: Json) -> str:
 
 
 def _audit(file: Path, journal: Path | None) -> Json:
-    from agent.run.audit import audit_answer
+    from agent.run.audit_answer import audit_answer
     from agent.run.export import audit_export, is_export
 
     if is_export(file):

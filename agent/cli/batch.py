@@ -17,8 +17,8 @@ from agent.cli import batches, shell
 from agent.errors import Stopped, UsageError
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
-    from agent.run.batch.batch import BatchSummary
-    from agent.run.batch.output import OutputFile
+    from agent.run.batch.rows import OutputFile
+    from agent.run.batch.runner import BatchSummary
     from agent.settings import Settings
 
 EPILOG = """\b
@@ -63,8 +63,8 @@ def command(**options: Any) -> int:
 
 
 def _run(options: dict[str, Any]) -> BatchSummary:
-    from agent.run.batch.batch import Batch, sort_rows
-    from agent.run.batch.output import OutputFile
+    from agent.run.batch.rows import OutputFile
+    from agent.run.batch.runner import Batch, sort_rows
     from agent.run.batch.topics import read_topics
     from agent.settings import make_request
 

@@ -14,7 +14,7 @@ from agent.errors import UsageError
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
     from agent.calls.budget import Caps
-    from agent.run.batch.batch import Batch, BatchSummary, Engine
+    from agent.run.batch.runner import Batch, BatchSummary, Engine
     from agent.settings import Settings
 
 CAPS = ("seconds", "usd", "tokens", "calls")

@@ -80,7 +80,7 @@ def command(**options: Any) -> int:
         return 0
     try:
         from agent.calls.threads import spawn
-        from agent.run.check import begin_check
+        from agent.run.check_run import begin_check
         from agent.settings import load_options, make_request
 
         _check_options(options)
@@ -153,7 +153,7 @@ def _build_result(run: Run) -> CheckResult:
 
 
 def _print_estimate(settings: Settings, request: RunRequest) -> int:
-    from agent.run.check import check_settings, check_topic
+    from agent.run.check_run import check_settings, check_topic
     from agent.run.estimate import estimate
 
     if request.report is None:

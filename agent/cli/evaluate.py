@@ -93,8 +93,8 @@ def _answer_questions(
     options: dict[str, Any],
 ) -> tuple[dict[int, Json], str]:
     """The answers by the number of their question, and why some are left; "" where none is."""
-    from agent.run.batch.batch import Batch
-    from agent.run.batch.output import OutputFile
+    from agent.run.batch.rows import OutputFile
+    from agent.run.batch.runner import Batch
     from agent.run.batch.topics import Topic
     from agent.state import RunRequest
 

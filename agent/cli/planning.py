@@ -45,7 +45,7 @@ def clarify(
     if is_planned or not _is_asked(options):
         return request
     from agent.run.plan import plan_report
-    from agent.run.request import resolve_strategy
+    from agent.run.validate_request import resolve_strategy
 
     if resolve_strategy(settings, request) != "report":
         return request

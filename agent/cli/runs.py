@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is 
     from collections.abc import Callable
 
     from agent.answer import Answer
-    from agent.run.library import Library
+    from agent.run.run_library import Library
 
 EPILOG = """\b
 Examples:
@@ -65,7 +65,7 @@ def show(run: str, form: str | None) -> int:
     """The answer of a run, from its journal: no key, no network."""
     from agent.answer import to_json
     from agent.answer.formats import to_markdown, to_terminal, to_text
-    from agent.run.stored import read_answer
+    from agent.run.stored_answer import read_answer
 
     answer = read_answer(_open().require(run))
     writers: dict[str, Callable[[Answer], str]] = {"json": to_json, "markdown": to_markdown}
@@ -90,7 +90,7 @@ def trace(run: str) -> int:
 @click.option("--documents", is_flag=True, help="Also find documents of a corpus.")
 def search(query: str, since: Any, documents: bool) -> int:
     """The pages that earlier runs read which fit a query, with the day of reading."""
-    from agent.run.sources import open_run_pages
+    from agent.run.retriever import open_run_pages
     from agent.settings import load_settings
 
     names = ("runs:all" if documents else "runs",)
@@ -159,7 +159,7 @@ def _line_of(row: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _open() -> Library:
-    from agent.run.library import Library
+    from agent.run.run_library import Library
     from agent.settings import load_settings
 
     return Library(load_settings())
@@ -168,7 +168,7 @@ def _open() -> Library:
 def _label(run: str, **new: Any) -> int:
     from pydantic import ValidationError
 
-    from agent.run.library import NewTitleAndTags, read_kept_run, write_labels
+    from agent.run.run_library import NewTitleAndTags, read_kept_run, write_labels
 
     journal = _open().require(run)
     try:

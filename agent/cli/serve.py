@@ -33,7 +33,7 @@ def command(host: str, port: int, make_token: bool, **options: Any) -> int:
     """
     shell.require_extra("server", "fastapi", "uvicorn", "prometheus_client", "python_multipart")
     from agent.calls.threads import spawn
-    from agent.run.sources import open_sources
+    from agent.run.retriever import open_sources
     from agent.server import logs, serve
     from agent.server.app import make_server
     from agent.server.request import make_configure

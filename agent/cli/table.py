@@ -16,9 +16,9 @@ from agent.errors import Stopped, UsageError
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
     from agent.answer.table_result import Column, TableAnswer
-    from agent.run.batch.batch import BatchSummary
-    from agent.run.batch.output import OutputFile
-    from agent.run.table import TableRun
+    from agent.run.batch.rows import OutputFile
+    from agent.run.batch.runner import BatchSummary
+    from agent.run.table_research import TableRun
     from agent.settings import Settings
 
 EPILOG = """\b
@@ -67,8 +67,8 @@ def command(names: str, columns: tuple[str, ...], **options: Any) -> int:
 
 
 def _run(names: str, columns: tuple[str, ...], options: dict[str, Any]) -> int:
-    from agent.run.batch.output import OutputFile
-    from agent.run.table import parse_columns
+    from agent.run.batch.rows import OutputFile
+    from agent.run.table_research import parse_columns
     from agent.settings import load_options
 
     parsed, settings = parse_columns(columns), load_options(options)
@@ -108,7 +108,7 @@ def _prepare(
     options: dict[str, Any],
 ) -> TableRun | None:
     """The rows to research; None where none were found. Raises KeyboardInterrupt, if stopped."""
-    from agent.run.table import TableRun, begin_rows, found_table, read_names, split_names
+    from agent.run.table_research import TableRun, begin_rows, found_table, read_names, split_names
 
     file = Path(names)
     if file.suffix.lower() in (".csv", ".tsv", ".txt") or file.is_file():

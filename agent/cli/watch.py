@@ -16,7 +16,7 @@ from agent.cli import shell
 from agent.errors import AgentError, NotConfigured, OutputFailed, UsageError
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
-    from agent.run.watch.watch import Watch
+    from agent.run.watch.watcher import Watch
 
 EPILOG = """\b
 QUESTION may be a file of questions, as for batch. The first run reports the
@@ -75,7 +75,7 @@ def _make_watches(options: dict[str, Any]) -> list[Watch]:
     """A watch for the question, or for each of a file. Raises UsageError, NotConfigured."""
     from agent.run.models import make_models
     from agent.run.watch.notifiers import make_notifiers
-    from agent.run.watch.watch import Watch
+    from agent.run.watch.watcher import Watch
     from agent.settings import load_options
     from agent.settings.fields import RUN_SOURCES
 

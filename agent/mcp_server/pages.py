@@ -10,8 +10,8 @@ from pydantic import Field
 from agent.answer.addresses import SCHEME, CorpusAddresses
 from agent.errors import AgentError, OutsideError
 from agent.run.page_readers import open_page_reader
+from agent.run.retriever import Sources, find_corpus, uses_web
 from agent.run.search_once import open_limited_sources, search_once
-from agent.run.sources import Sources, find_corpus, uses_web
 from agent.search.mcp.source import load_place
 from agent.server.request import Configure
 from agent.settings import Settings

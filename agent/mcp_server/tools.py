@@ -20,7 +20,7 @@ from agent.answer import Answer, to_json
 from agent.answer.check_result import build_check_result
 from agent.errors import AgentError, UsageError, format_error
 from agent.mcp_server.pages import PageTools, ReadCall, SearchCall
-from agent.run.audit import audit_answer
+from agent.run.audit_answer import audit_answer
 from agent.run.journal_evidence import read_evidence
 from agent.server.guard import AccessGuard
 from agent.server.request import CheckRequest, Configure, Question

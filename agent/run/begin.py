@@ -13,14 +13,14 @@ from agent.calls.journal import Journal
 from agent.calls.journal_reader import has_header, parent_of, read_header, read_journal
 from agent.calls.rate_limits import RateLimiter, no_rate_limits
 from agent.errors import UsageError
-from agent.run.calls import cache_sources, compose_calls
+from agent.run.compose_calls import cache_sources, compose_calls
 from agent.run.follow import describe_followed, find_chain
 from agent.run.header import RunSpec, journal_path, make_header, new_run_name, restore_shape
 from agent.run.loop import Run
 from agent.run.models import make_models
-from agent.run.request import clean_topic, requested_slots
 from agent.run.resources import SharedResources, open_rate_limits
-from agent.run.sources import Sources, open_sources, search_options
+from agent.run.retriever import Sources, open_sources, search_options
+from agent.run.validate_request import clean_topic, requested_slots
 from agent.settings import Settings, load_settings, make_request, replace_settings
 from agent.state import RunRequest
 from agent.state.json_data import Json, get_path

@@ -28,7 +28,7 @@ def compare_answers(old: Json, new: Json) -> Json:
 
     Raises UsageError if one of them is not a valid answer object.
     """
-    from agent.run.audit import find_schema_errors  # which reads much else
+    from agent.run.audit_answer import find_schema_errors  # which reads much else
 
     for name, answer in (("the old", old), ("the new", new)):
         if fault := next(find_schema_errors(answer), None):

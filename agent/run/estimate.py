@@ -20,7 +20,7 @@ from agent.run.costs import PROMPT_FRAME_TOKENS, REPLY_TOKENS, estimate_task_tok
 from agent.run.follow import describe_followed
 from agent.run.header import journal_path, newest_journals
 from agent.run.models import make_models, order_models
-from agent.run.request import requested_slots, resolve_strategy
+from agent.run.validate_request import requested_slots, resolve_strategy
 from agent.run.workloads import Workload, Workloads, add_parent, find_workloads
 from agent.search.providers import find_paid_terms
 from agent.settings import Settings

@@ -23,9 +23,9 @@ from agent.calls.input_file import MAX_LINE_BYTES
 from agent.calls.journal_reader import MAX_CALLS
 from agent.documents.zip_entries import DAMAGE, UNKNOWN_PACKING, ArchiveRefused, ZipEntries
 from agent.errors import JournalError, UsageError
-from agent.run.audit import MAX_FAILURES, audit_answer
+from agent.run.audit_answer import MAX_FAILURES, audit_answer
 from agent.run.journal_evidence import read_evidence
-from agent.run.stored import read_answer
+from agent.run.stored_answer import read_answer
 from agent.state.json_data import Json, parse_json
 
 ANSWER, JOURNAL, MANIFEST = "answer.json", "journal.jsonl", "manifest.json"

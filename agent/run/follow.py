@@ -9,7 +9,7 @@ from agent.calls.journal_reader import ParentRun, find_journals, has_header, rea
 from agent.errors import JournalError, UsageError
 from agent.evidence.markers import strip_markers
 from agent.run.header import journal_path
-from agent.run.stored import read_answer
+from agent.run.stored_answer import read_answer
 from agent.settings import Settings
 from agent.state import EarlierAnswer, RunRequest
 from agent.state.claims import LONGEST_EARLIER, MAX_EARLIER

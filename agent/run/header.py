@@ -13,8 +13,8 @@ from typing import NamedTuple
 from agent import __version__
 from agent.calls.journal_reader import JournalHeader, ParentRun
 from agent.errors import JournalError, UsageError
-from agent.run.request import clean_topic, requested_slots, resolve_strategy
-from agent.run.sources import find_corpus
+from agent.run.retriever import find_corpus
+from agent.run.validate_request import clean_topic, requested_slots, resolve_strategy
 from agent.settings import SHAPING_FIELDS, Settings, user_folder
 from agent.state import RunRequest
 from agent.state.clock import utc_now

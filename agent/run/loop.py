@@ -15,7 +15,7 @@ from agent.calls.journal_reader import DAMAGE
 from agent.calls.threads import spawn
 from agent.errors import AgentError, Halt, JournalDamaged, JournalError, Stopped
 from agent.run.header import RunSpec, hash_prompts
-from agent.run.request import clean_topic
+from agent.run.validate_request import clean_topic
 from agent.state import Checked, Event, Halted, Research, Slot, Started, Warned
 from agent.strategies.registry import build_strategy
 
@@ -231,7 +231,7 @@ class Run:
 
     def look_ahead(self) -> Research:
         """The research so far, with what is searched and read ahead. Any thread may call this."""
-        from agent.run.passages import look_ahead
+        from agent.run.early_passages import look_ahead
 
         under_way = (name.partition(" ") for name, _ in self.waited_for())
         begun = [query for kind, _, query in under_way if kind == "search"]

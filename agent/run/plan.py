@@ -10,7 +10,7 @@ from agent.errors import AgentError
 from agent.run.begin import research
 from agent.run.estimate import Estimate, estimate
 from agent.run.header import journal_path, new_run_name
-from agent.run.request import clean_topic
+from agent.run.validate_request import clean_topic
 from agent.settings import Settings, replace_settings
 from agent.state import Plan, Planned, RunRequest
 

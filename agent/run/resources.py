@@ -16,7 +16,7 @@ from agent.calls.rate_limits import (
 from agent.errors import UsageError
 from agent.llm import Model
 from agent.run.models import MODEL_PROVIDERS, make_models
-from agent.run.sources import open_corpus, open_sources
+from agent.run.retriever import open_corpus, open_sources
 from agent.settings import Settings, user_folder
 
 if TYPE_CHECKING:

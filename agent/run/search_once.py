@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from agent.answer.addresses import CorpusAddresses
 from agent.calls.egress_filter import QueryGuard
 from agent.calls.rate_limits import RateLimiter
-from agent.run.calls import cache_sources, secrets_of
+from agent.run.compose_calls import cache_sources, secrets_of
 from agent.run.resources import open_rate_limits
-from agent.run.sources import Sources, find_corpus, open_sources
+from agent.run.retriever import Sources, find_corpus, open_sources
 from agent.settings import Settings
 from agent.state.json_data import Json
 

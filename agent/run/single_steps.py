@@ -14,12 +14,12 @@ from typing import Any
 from agent.calls import Outside
 from agent.calls.journal import Journal
 from agent.calls.rate_limits import RateLimiter
-from agent.run.calls import cache_sources, compose_calls
+from agent.run.compose_calls import cache_sources, compose_calls
 from agent.run.header import RunSpec, make_header, new_run_name
 from agent.run.models import make_models
-from agent.run.request import clean_topic, requested_slots
 from agent.run.resources import open_rate_limits
-from agent.run.sources import open_sources
+from agent.run.retriever import open_sources
+from agent.run.validate_request import clean_topic, requested_slots
 from agent.settings import Settings, load_settings, replace_settings
 from agent.state import Answered, Event, Hit, Page, PageRead, Queried, Research, RunRequest
 from agent.state.clock import utc_now

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from agent.answer.addresses import CorpusAddresses
 from agent.answer.report import LookedAt, list_links
-from agent.run.passages import Passage, find_passages
+from agent.run.early_passages import Passage, find_passages
 from agent.state import Failed, Frozen, Research, Searched
 
 MAX_QUERIES, MAX_PAGES = 60, 200

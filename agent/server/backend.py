@@ -9,7 +9,7 @@ from fastapi import Path, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from agent.answer import Answer
-from agent.run.library import NO_SUCH_RUN, RUN_NAME_PATTERN
+from agent.run.run_library import NO_SUCH_RUN, RUN_NAME_PATTERN
 from agent.server.live import LiveRun
 from agent.server.metrics import Metrics
 from agent.server.request import CheckRequest, Configure, Question

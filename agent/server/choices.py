@@ -7,7 +7,7 @@ from importlib.resources import files
 from typing import Any, Literal, get_args
 
 from agent.run.estimate import Range, estimate
-from agent.run.sources import find_corpus
+from agent.run.retriever import find_corpus
 from agent.server.request import Configure
 from agent.settings import Settings
 from agent.state import Frozen

@@ -20,9 +20,9 @@ from agent.answer.states import state_of
 from agent.calls.event_log import GrowingList
 from agent.errors import as_agent_error, format_error
 from agent.run import Run, research
-from agent.run.library import KeptRun
+from agent.run.early_passages import describe_wait
 from agent.run.loop import LateRun
-from agent.run.passages import describe_wait
+from agent.run.run_library import KeptRun
 from agent.server.activity import Activity, describe_activity
 from agent.server.local_paths import hide_paths
 from agent.settings import Settings

@@ -17,8 +17,8 @@ from pydantic import (
 
 from agent.documents.reports.reader import read_report
 from agent.errors import UsageError
-from agent.run.library import RUN_NAME_PATTERN
-from agent.run.request import MAX_TOPIC_CHARACTERS
+from agent.run.run_library import RUN_NAME_PATTERN
+from agent.run.validate_request import MAX_TOPIC_CHARACTERS
 from agent.settings import Settings, make_request
 from agent.state import CitedReport, Frozen, RunRequest
 from agent.state.reports import ReportForm

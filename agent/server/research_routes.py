@@ -7,8 +7,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from agent.answer.check_result import CheckResult
-from agent.run.library import NO_SUCH_RUN
 from agent.run.plan import PlanOffer
+from agent.run.run_library import NO_SUCH_RUN
 from agent.server import body
 from agent.server.backend import Backend, RunName
 from agent.server.request import CheckRequest, Question

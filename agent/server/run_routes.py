@@ -13,7 +13,7 @@ from agent.answer import Answer
 from agent.answer.file_formats import FormatName
 from agent.answer.formats import to_fragment
 from agent.run.export import write_export
-from agent.run.library import NO_SUCH_RUN, NewTitleAndTags, write_labels
+from agent.run.run_library import NO_SUCH_RUN, NewTitleAndTags, write_labels
 from agent.server import body
 from agent.server.backend import Backend, RunName
 from agent.server.live import LiveRun, RunSummary

@@ -16,13 +16,13 @@ from pathlib import Path
 from agent.calls import spawn
 from agent.calls.journal_reader import read_journal
 from agent.errors import AgentError, Busy, JournalError, Stopped, UsageError
-from agent.run.check import check_settings, check_topic
+from agent.run.check_run import check_settings, check_topic
 from agent.run.header import new_run_name
-from agent.run.library import KeptRun, Library, read_kept_run, read_labels
 from agent.run.models import make_models
 from agent.run.plan import PlanOffer, offer_plan
-from agent.run.request import clean_topic, requested_slots
-from agent.run.stored import read_answer, recorded_research
+from agent.run.run_library import KeptRun, Library, read_kept_run, read_labels
+from agent.run.stored_answer import read_answer, recorded_research
+from agent.run.validate_request import clean_topic, requested_slots
 from agent.server.documents import DocumentStore
 from agent.server.live import LiveRun, RunSummary
 from agent.server.request import Configure, ReportRequest, ResearchRequest

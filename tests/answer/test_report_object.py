@@ -13,7 +13,7 @@ import pytest
 from agent.answer import Answer, answer_schema, to_json
 from agent.answer.formats import report_to_markdown, to_html, to_markdown
 from agent.answer.markdown_renderer import escape_markdown, format_link
-from agent.run.audit import audit_answer
+from agent.run.audit_answer import audit_answer
 from agent.run.changes import compare_answers
 from agent.state import Claim, Finding, Report, Section
 from agent.state.json_data import Json

@@ -13,7 +13,7 @@ import pytest
 from agent.answer import to_json, upgrade_answer
 from agent.errors import JournalError, UsageError
 from agent.run import research
-from agent.run.audit import audit_answer
+from agent.run.audit_answer import audit_answer
 from agent.run.changes import compare_answers
 from agent.settings import Settings
 from agent.state.json_data import Json

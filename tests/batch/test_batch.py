@@ -18,9 +18,9 @@ from agent.answer import Answer, answer_validator
 from agent.calls.budget import Caps
 from agent.cli.batches import BatchProgress
 from agent.errors import JournalError, UsageError
-from agent.run.batch.batch import Batch, sort_rows
 from agent.run.batch.local import LocalEngine, run_name
-from agent.run.batch.output import OutputFile
+from agent.run.batch.rows import OutputFile
+from agent.run.batch.runner import Batch, sort_rows
 from agent.run.batch.topics import Topic, read_topics
 from agent.run.resources import share_resources
 from agent.settings import parse_settings

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from agent.errors import UsageError
-from agent.run.batch.batch import Engine
+from agent.run.batch.runner import Engine
 from agent.settings import Settings
 from tests.support.cups import serve_cups, topic_lines
 from tests.support.processes import find_ray_workers

@@ -16,7 +16,7 @@ from agent.answer import Answer, to_json
 from agent.calls.budget import Budget, CallUsage, Caps, Cost
 from agent.errors import Exhausted, UsageError
 from agent.run import Run, research
-from agent.run.audit import audit_answer
+from agent.run.audit_answer import audit_answer
 from agent.settings import Settings, parse_settings
 from tests.support.services import Raw, Services
 from tests.support.thinker import Fact, Thinker

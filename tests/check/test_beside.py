@@ -11,7 +11,7 @@ from agent.answer.check_result import build_check_result
 from agent.cli.check import command
 from agent.cli.shell.process import run_command
 from agent.documents.reports.reader import read_report
-from agent.run.check import begin_check
+from agent.run.check_run import begin_check
 from agent.search.cited_files import find_beside
 from agent.settings import Settings
 from agent.state import RunRequest

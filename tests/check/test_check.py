@@ -17,8 +17,8 @@ from agent.answer.formats import check_to_text, to_html
 from agent.cli.check import command
 from agent.documents.reports.reader import read_report
 from agent.errors import UsageError
-from agent.run.audit import audit_answer
-from agent.run.check import begin_check
+from agent.run.audit_answer import audit_answer
+from agent.run.check_run import begin_check
 from agent.run.estimate import estimate
 from agent.settings import Settings
 from agent.state import RunRequest

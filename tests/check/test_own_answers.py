@@ -13,7 +13,7 @@ from agent.answer.formats import to_html, to_markdown
 from agent.answer.json_format import to_json
 from agent.answer.schema import Answer
 from agent.documents.reports.reader import read_report
-from agent.run.check import begin_check
+from agent.run.check_run import begin_check
 from agent.settings import Settings
 from agent.state import RunRequest
 

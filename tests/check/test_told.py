@@ -14,7 +14,7 @@ from agent.answer.formats import check_to_text, to_html
 from agent.cli.check import command
 from agent.documents.reports.reader import read_report
 from agent.errors import ReadFailed
-from agent.run.check import begin_check
+from agent.run.check_run import begin_check
 from agent.search.retractions import Retractions, find_doi
 from agent.settings import Settings
 from agent.state import RunRequest

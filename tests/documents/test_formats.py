@@ -23,7 +23,7 @@ from agent.documents.pdf.ocr import find_tesseract
 from agent.documents.reading import BodyText, UnreadablePage, read_body
 from agent.evidence import select_passages
 from agent.run import research
-from agent.run.audit import audit_answer
+from agent.run.audit_answer import audit_answer
 from agent.search.corpus import Corpus
 from agent.settings import parse_settings
 from agent.state import Hit, Page, Source

@@ -17,7 +17,7 @@ from agent.answer.json_format import to_json
 from agent.documents.html.structured_data import MAX_TEASER, TEASER
 from agent.documents.page_date import read_day
 from agent.documents.reading import BodyText, read_body
-from agent.run.audit import audit_answer
+from agent.run.audit_answer import audit_answer
 from agent.settings import Settings, parse_settings
 from tests.steps.test_slots import ended
 from tests.support.services import ModelRequest, Raw, Services

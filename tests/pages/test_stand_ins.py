@@ -12,8 +12,8 @@ from agent.answer.formats import to_text
 from agent.answer.json_format import to_json
 from agent.errors import ReadFailed
 from agent.run import research
-from agent.run.audit import audit_answer
-from agent.run.sources import open_sources
+from agent.run.audit_answer import audit_answer
+from agent.run.retriever import open_sources
 from agent.settings import Settings, parse_settings
 from tests.steps.test_slots import TOPIC, ended
 from tests.support.page_server import PageServer, reply

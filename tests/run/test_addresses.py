@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from agent.answer.addresses import CorpusAddresses
 from agent.answer.file_formats import FORMATS
-from agent.run.audit import audit_answer
+from agent.run.audit_answer import audit_answer
 from agent.settings import Settings
 from tests.support.web import Web, configure_from
 from tests.support.worlds import run_to_end

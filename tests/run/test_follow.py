@@ -16,7 +16,7 @@ from agent.calls.journal import call_key
 from agent.calls.journal_reader import read_header
 from agent.errors import JournalError, UsageError
 from agent.run import research
-from agent.run.audit import audit_answer
+from agent.run.audit_answer import audit_answer
 from agent.run.estimate import estimate
 from agent.search.parent_pages import ParentPages
 from agent.search.search_options import SearchOptions

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from agent.run import research
-from agent.run.request import RunRequest
-from agent.run.stored import read_answer
+from agent.run.stored_answer import read_answer
+from agent.run.validate_request import RunRequest
 from agent.settings import Settings
 from tests.support.processes import run_command
 

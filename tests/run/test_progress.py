@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from agent.run import research
+from agent.run.early_passages import describe_wait
 from agent.run.estimate import estimate
-from agent.run.passages import describe_wait
 from agent.run.progress import describe_findings
 from agent.settings import parse_settings
 from tests.support.services import ModelRequest, Reply, Services

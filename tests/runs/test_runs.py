@@ -20,10 +20,10 @@ from agent.cli.runs import command
 from agent.cli.shell import run_command
 from agent.errors import ReadFailed
 from agent.run import research
-from agent.run.audit import audit_answer
+from agent.run.audit_answer import audit_answer
 from agent.run.export import write_export
-from agent.run.library import Library
-from agent.run.sources import open_run_pages, open_sources
+from agent.run.retriever import open_run_pages, open_sources
+from agent.run.run_library import Library
 from agent.settings import Settings, parse_settings
 from tests.run.watch.shop import QUESTION, open_shop, page
 from tests.support.services import Raw, Services

@@ -22,7 +22,7 @@ from agent.documents.plain_text import unwrap_paragraphs
 from agent.documents.reading import read_body
 from agent.errors import ReadFailed, UsageError
 from agent.evidence import split_sentences
-from agent.run.sources import open_sources
+from agent.run.retriever import open_sources
 from agent.search.corpus import MAX_HITS, Corpus
 from agent.search.corpus_documents import FileReader
 from agent.search.corpus_files import scan_files

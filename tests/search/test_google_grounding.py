@@ -16,7 +16,7 @@ from agent.errors import NOTHING_SPENT, SearchFailed, Spent
 from agent.pages.address_guard import AddressGuard
 from agent.run import research
 from agent.run.estimate import estimate
-from agent.run.sources import open_sources
+from agent.run.retriever import open_sources
 from agent.search import SearchChain, build_search_chain
 from agent.search.google_grounding import USD_PER_SEARCH, GoogleGrounding, is_redirector
 from agent.search.paid_providers import PaidHits

@@ -22,7 +22,7 @@ from agent.documents.body_text import Body
 from agent.documents.worker_pool import WorkerPool
 from agent.documents.worker_process import Countdown, ReaderProcess, WorkerEnded
 from agent.errors import UsageError
-from agent.run.sources import open_corpus, open_sources
+from agent.run.retriever import open_corpus, open_sources
 from agent.search.corpus import Corpus
 from agent.search.corpus_documents import FileReader
 from agent.search.corpus_files import scan_files

@@ -22,7 +22,7 @@ from agent.errors import AgentError, OutsideError, ReadFailed, SearchFailed, Usa
 from agent.mcp_server.pages import PageTools, ReadCall
 from agent.pages.fetch import PageReader
 from agent.run import research
-from agent.run.audit import audit_answer
+from agent.run.audit_answer import audit_answer
 from agent.run.header import journal_path
 from agent.search.mcp.result_rows import read_document, read_resource, read_rows
 from agent.search.mcp.source import McpPlace, McpReader, McpSource

@@ -22,7 +22,7 @@ from agent.calls import Excerpt
 from agent.errors import SearchFailed
 from agent.evidence.credibility import Credibility
 from agent.run import research
-from agent.run.audit import audit_answer
+from agent.run.audit_answer import audit_answer
 from agent.search import build_search_chain
 from agent.search.provider_chain import FOR_RESEARCH
 from agent.search.scholar.arxiv import Arxiv

@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from agent.answer import Answer, answer_schema, to_json
 from agent.errors import UsageError
 from agent.run import Run, research
-from agent.run.audit import audit_answer
+from agent.run.audit_answer import audit_answer
 from agent.run.changes import compare_answers
 from agent.settings import Settings, parse_settings
 from agent.state.json_data import Json

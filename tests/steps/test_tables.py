@@ -13,7 +13,7 @@ import pytest
 from agent.answer import to_json
 from agent.calls import Excerpt
 from agent.evidence.text_tables import find_tables
-from agent.run.audit import audit_answer
+from agent.run.audit_answer import audit_answer
 from agent.settings import Settings
 from agent.state import Hit, Page, Source
 from agent.steps.table_queries import (

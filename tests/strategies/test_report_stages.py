@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from agent.run.audit import audit_answer
+from agent.run.audit_answer import audit_answer
 from agent.settings import Settings
 from agent.state import Blocked, Doubted, PageRead, Planned, Queried, Searched, Verified, Warned
 from tests.support.report_runs import (

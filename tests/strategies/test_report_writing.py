@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from agent.run.audit import audit_answer
+from agent.run.audit_answer import audit_answer
 from agent.settings import DEPTHS, Settings
 from agent.state import Cited, Hit, Page, PageRead, Research
 from agent.strategies.report.written_sentences import DraftSentence, SentenceClaims

@@ -18,7 +18,7 @@ from agent.cli.shell import run_command
 from agent.cli.table import command
 from agent.errors import UsageError
 from agent.evidence.lists import find_items, find_rows
-from agent.run.table import parse_columns, read_names
+from agent.run.table_research import parse_columns, read_names
 from tests.support.services import ModelRequest, Services, source_ids
 
 TOWNS = {"Arnvik": ("Holm", 1200), "Brekke": ("Lund", 3400), "Dalen": ("Vik", 560)}

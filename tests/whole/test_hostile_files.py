@@ -28,11 +28,11 @@ from agent.errors import AgentError, JournalError, UsageError
 from agent.llm.model import Generation
 from agent.llm.replies import parse_reply
 from agent.run import research
-from agent.run.audit import audit_answer
-from agent.run.batch.output import OutputFile
+from agent.run.audit_answer import audit_answer
+from agent.run.batch.rows import OutputFile
 from agent.run.batch.topics import read_topics
 from agent.run.evaluation.questions import load_questions
-from agent.run.stored import read_answer
+from agent.run.stored_answer import read_answer
 from agent.run.trace import trace_lines
 from agent.search.hits import clean_hits, parse_hit
 from agent.search.search_options import SearchOptions

@@ -16,9 +16,9 @@ from agent.answer import to_json
 from agent.documents.reports.reader import read_report
 from agent.errors import JournalError
 from agent.run import research
-from agent.run.check import begin_check
+from agent.run.check_run import begin_check
 from agent.run.loop import CHANGED_REPLAY, CHANGED_RESUME
-from agent.run.stored import NOT_ENDED, OLDER, read_answer
+from agent.run.stored_answer import NOT_ENDED, OLDER, read_answer
 from agent.settings import Settings, parse_settings
 from agent.state import RunRequest
 from tests.support.processes import run_interpreter
@@ -40,10 +40,10 @@ import json, sys
 from pathlib import Path
 from agent.answer import to_json
 from agent.run import research
-from agent.run.audit import audit_answer
+from agent.run.audit_answer import audit_answer
 from agent.run.export import audit_export, write_export
-from agent.run.library import Library
-from agent.run.stored import read_answer
+from agent.run.run_library import Library
+from agent.run.stored_answer import read_answer
 from agent.server.runs import Runs
 from agent.settings import load_settings
 

@@ -24,7 +24,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.errors import OutputFailed, UsageError
-from agent.run.batch.output import OutputFile
+from agent.run.batch.rows import OutputFile
 from agent.run.output_files import require_writable, write_all, write_file
 from tests.support.processes import interpreter_command, start_command
 from tests.support.services import HANGS, Services

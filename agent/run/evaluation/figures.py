@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 from agent.calls.budget import CallUsage, round_dollars, sum_usages
 from agent.evidence.markers import strip_markers
-from agent.run.evaluation.metrics import MetricValue, estimate_mean, estimate_ratio, is_right
 from agent.run.evaluation.questions import EvaluationQuestion
+from agent.run.evaluation.scoring import MetricValue, estimate_mean, estimate_ratio, is_right
 from agent.state import HOLDING
 from agent.state.json_data import Json
 

@@ -6,7 +6,7 @@ from math import comb
 
 import pytest
 
-from agent.run.evaluation.metrics import (
+from agent.run.evaluation.scoring import (
     contains_gold,
     estimate_mean,
     estimate_ratio,

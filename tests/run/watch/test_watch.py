@@ -25,7 +25,7 @@ from agent.cli.shell.process import run_command
 from agent.cli.watch import command
 from agent.errors import OutsideError, UsageError
 from agent.run.watch.state import Notice, WatchFiles, watch_id
-from agent.run.watch.watch import Watch
+from agent.run.watch.watcher import Watch
 from agent.run.watch.webhook import check_webhook, post_event
 from agent.settings import Settings
 from tests.run.watch.shop import QUESTION, open_shop, page, think

@@ -22,7 +22,7 @@ from agent.run.changes import (
     known_slots,
     known_statements,
 )
-from agent.run.request import clean_topic
+from agent.run.validate_request import clean_topic
 from agent.run.watch.change_detection import ENOUGH_RUNS, Grounds
 from agent.run.watch.notifiers import Notifier
 from agent.run.watch.state import MAX_RUNS, Doubt, Notice, Pending, WatchFiles, WatchState, watch_id
@@ -148,8 +148,8 @@ class Watch:
         self, possible: Sequence[Change], state: WatchState, run: Run
     ) -> tuple[list[Change], dict[str, Doubt]]:
         """The changes that the sources bear out, or runs enough; and what is to be seen again."""
-        from agent.run.calls import cache_sources
-        from agent.run.sources import open_sources
+        from agent.run.compose_calls import cache_sources
+        from agent.run.retriever import open_sources
 
         changes, doubts = list[Change](), dict[str, Doubt]()
         with closing(cache_sources(self._settings, open_sources(self._settings))) as sources:

@@ -27,8 +27,8 @@ from agent.calls.budget import CallUsage, Caps, sum_usages
 from agent.calls.input_file import decode_lines
 from agent.errors import AgentError, UsageError
 from agent.evidence.lists import find_items, find_rows
-from agent.run.batch.batch import Batch, Engine
-from agent.run.batch.output import OutputFile
+from agent.run.batch.rows import OutputFile
+from agent.run.batch.runner import Batch, Engine
 from agent.run.batch.topics import DELIMITERS, Topic
 from agent.run.begin import research
 from agent.run.loop import Run

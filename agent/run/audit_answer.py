@@ -27,7 +27,7 @@ from agent.evidence.markers import cited_numbers
 from agent.evidence.text_fragments import quote_link
 from agent.evidence.text_tables import find_tables
 from agent.run.journal_evidence import JournalEvidence, read_evidence
-from agent.run.stored import parse_answer
+from agent.run.stored_answer import parse_answer
 from agent.slots.conversion import holds_value
 from agent.slots.slot_data import data_differences
 from agent.state import Claim, Hit, Source

@@ -12,7 +12,7 @@ from agent.answer.messages import format_usd
 from agent.calls.budget import CallUsage, Caps, sum_usages
 from agent.errors import NON_RETRYABLE, JournalError, UsageError
 from agent.run.batch.local import make_error_row, make_fault_row, run_name
-from agent.run.batch.output import OutputFile, topic_digest
+from agent.run.batch.rows import OutputFile, topic_digest
 from agent.run.batch.topics import Topic
 from agent.state import Frozen, RunRequest
 from agent.state.json_data import Json

@@ -24,15 +24,15 @@ from agent.run.costs import (
     limit_reply,
 )
 from agent.run.header import RunSpec
-from agent.run.models import Orders, answer_extractively, order_models
-from agent.run.recorded_calls import (
+from agent.run.journal_calls import (
     ANSWER_TASKS,
     CallContext,
     RecordedAsk,
     RecordedSource,
     cost_of,
 )
-from agent.run.sources import Sources
+from agent.run.models import Orders, answer_extractively, order_models
+from agent.run.retriever import Sources
 from agent.settings import BASE_URLS, Settings, user_folder
 from agent.settings.mcp_servers import find_mcp_servers
 from agent.state import Page, SearchResults
