@@ -35,9 +35,9 @@ def command(http: bool, host: str, port: int, **options: Any) -> int:
         shell.require_stdin()
         shell.require_stdout()
     from agent.mcp_server.tools import Tools
-    from agent.server import logs, serve
-    from agent.server.request import make_configure
-    from agent.server.runs import Runs
+    from agent.server import logs, uvicorn_server
+    from agent.server.research_request import make_configure
+    from agent.server.run_manager import Runs
     from agent.settings import load_settings
 
     configure = make_configure(load_settings, options)
@@ -46,10 +46,10 @@ def command(http: bool, host: str, port: int, **options: Any) -> int:
     runs = Runs(settings, logs.log_end_of_run)
     tools = Tools(configure, runs)
     if http:
-        return serve.serve(tools.make_app(host), runs, host, port, lifespan=True)
+        return uvicorn_server.serve(tools.make_app(host), runs, host, port, lifespan=True)
     _serve_stdio(tools.make_server())
     runs.close()
-    runs.wait(serve.GRACE)
+    runs.wait(uvicorn_server.GRACE)
     return 0
 
 

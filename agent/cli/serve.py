@@ -34,9 +34,9 @@ def command(host: str, port: int, make_token: bool, **options: Any) -> int:
     shell.require_extra("server", "fastapi", "uvicorn", "prometheus_client", "python_multipart")
     from agent.calls.threads import spawn
     from agent.run.retriever import open_sources
-    from agent.server import logs, serve
+    from agent.server import logs, uvicorn_server
     from agent.server.app import make_server
-    from agent.server.request import make_configure
+    from agent.server.research_request import make_configure
     from agent.settings import load_settings
 
     configure = make_configure(load_settings, options)
@@ -50,4 +50,4 @@ def command(host: str, port: int, make_token: bool, **options: Any) -> int:
     with closing(sources):  # a corpus is read on while no run searches it
         app, runs = make_server(host, configure)
         logs.configure_logging(settings.api_log)
-        return serve.serve(app, runs, host, port)
+        return uvicorn_server.serve(app, runs, host, port)

@@ -13,7 +13,7 @@ from agent.run.page_readers import open_page_reader
 from agent.run.retriever import Sources, find_corpus, uses_web
 from agent.run.search_once import open_limited_sources, search_once
 from agent.search.mcp.source import load_place
-from agent.server.request import Configure
+from agent.server.research_request import Configure
 from agent.settings import Settings
 from agent.state import Frozen, Page
 from agent.state.json_data import Json

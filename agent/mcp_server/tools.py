@@ -22,10 +22,10 @@ from agent.errors import AgentError, UsageError, format_error
 from agent.mcp_server.pages import PageTools, ReadCall, SearchCall
 from agent.run.audit_answer import audit_answer
 from agent.run.journal_evidence import read_evidence
-from agent.server.guard import AccessGuard
-from agent.server.request import CheckRequest, Configure, Question
-from agent.server.runs import MAX_LISTED, Runs, begin_requested
-from agent.server.serve import guard_app
+from agent.server.access_guard import AccessGuard
+from agent.server.research_request import CheckRequest, Configure, Question
+from agent.server.run_manager import MAX_LISTED, Runs, begin_requested
+from agent.server.uvicorn_server import guard_app
 from agent.state import Frozen
 from agent.state.json_data import Json, get_path, parse_json
 

@@ -13,19 +13,19 @@ from starlette.requests import ClientDisconnect
 from agent import __version__
 from agent.errors import AgentError, Busy
 from agent.server import body, logs, responses
-from agent.server.backend import Backend
+from agent.server.access_guard import AccessGuard
+from agent.server.app_state import Backend
 from agent.server.document_routes import add_document_routes
-from agent.server.guard import AccessGuard
 from agent.server.json_route import JsonRoute
-from agent.server.live import LiveRun
+from agent.server.live_run import LiveRun
 from agent.server.metrics import Metrics
 from agent.server.openai_routes import add_openai_routes
 from agent.server.page_routes import add_page_routes
-from agent.server.request import Configure
+from agent.server.research_request import Configure
 from agent.server.research_routes import add_check_routes, add_research_routes
+from agent.server.run_manager import Runs
 from agent.server.run_routes import add_library_routes, add_run_routes
-from agent.server.runs import Runs
-from agent.server.serve import guard_app
+from agent.server.uvicorn_server import guard_app
 
 
 def make_server(host: str, configure: Configure) -> tuple[AccessGuard, Runs]:

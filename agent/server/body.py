@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, create_model
 
 from agent.answer import Answer, SlotAnswer, Usage
 from agent.server.activity import Activity
-from agent.server.live import RunSummary
+from agent.server.live_run import RunSummary
 from agent.server.outcome import Outcome
 from agent.state import Frozen
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 from agent.run.estimate import Range, estimate
 from agent.run.retriever import find_corpus
-from agent.server.request import Configure
+from agent.server.research_request import Configure
 from agent.settings import Settings
 from agent.state import Frozen
 

@@ -13,9 +13,9 @@ from starlette.exceptions import HTTPException
 
 from agent.errors import Busy
 from agent.search.corpus_documents import MAX_BYTES
-from agent.server.backend import Backend
-from agent.server.documents import StoredDocument
+from agent.server.app_state import Backend
 from agent.server.responses import delete_named
+from agent.server.uploads import StoredDocument
 
 MAX_UPLOADS = 2  # at once: each takes a thread, and memory for the whole file
 _FILE = {"type": "string", "format": "binary"}

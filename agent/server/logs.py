@@ -10,7 +10,7 @@ import logging
 from datetime import UTC, datetime
 from typing import Literal
 
-from agent.server.live import LiveRun
+from agent.server.live_run import LiveRun
 from agent.state.clock import format_utc
 
 log = logging.getLogger("agent.server")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
-from agent.server.live import LiveRun
-from agent.server.runs import Runs
+from agent.server.live_run import LiveRun
+from agent.server.run_manager import Runs
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 SECONDS_BUCKETS = (0.1, 0.3, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600)

@@ -16,8 +16,8 @@ from agent.answer import Answer
 from agent.answer.chat_message import ChatMessage, source_title, write_chat_message
 from agent.answer.states import state_of
 from agent.errors import format_error
-from agent.server.faults import openai_error
-from agent.server.live import Frame, LiveRun
+from agent.server.error_bodies import openai_error
+from agent.server.live_run import Frame, LiveRun
 from agent.server.responses import status_of
 from agent.server.stream import KEEP_ALIVE_COMMENT
 from agent.state.json_data import Json

@@ -8,7 +8,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi import Path as PathParameter
 from starlette.concurrency import run_in_threadpool
 
-from agent.server.backend import Backend
+from agent.server.app_state import Backend
 from agent.server.openai_reply import ChatReply
 from agent.server.openai_request import MODELS, ChatRequest, settings_of
 from agent.server.stream import EventStream

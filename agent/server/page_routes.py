@@ -11,7 +11,7 @@ from agent.errors import AgentError, format_error
 from agent.run.models import make_models
 from agent.search.providers import find_searches
 from agent.server import body
-from agent.server.backend import Backend
+from agent.server.app_state import Backend
 from agent.server.choices import Choices, describe_choices
 from agent.server.metrics import CONTENT_TYPE
 from agent.server.responses import require

@@ -10,10 +10,10 @@ from agent.answer.check_result import CheckResult
 from agent.run.plan import PlanOffer
 from agent.run.run_library import NO_SUCH_RUN
 from agent.server import body
-from agent.server.backend import Backend, RunName
-from agent.server.request import CheckRequest, Question
+from agent.server.app_state import Backend, RunName
+from agent.server.research_request import CheckRequest, Question
 from agent.server.responses import answer_response, check_response
-from agent.server.runs import plan_requested
+from agent.server.run_manager import plan_requested
 from agent.server.stream import CONTENT, EventStream
 
 

@@ -16,8 +16,8 @@ from agent.answer.file_formats import FORMATS, FormatName, require_format
 from agent.answer.formats import to_markdown, write_answer
 from agent.answer.pdf_renderer import require_browser
 from agent.errors import AgentError, JournalError, NotConfigured, UsageError
-from agent.server.faults import OPENAI_PREFIX, fault_body, fault_status
-from agent.server.live import LiveRun
+from agent.server.error_bodies import OPENAI_PREFIX, fault_body, fault_status
+from agent.server.live_run import LiveRun
 from agent.settings import Settings
 from agent.state.json_data import Json
 

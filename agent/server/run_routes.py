@@ -15,11 +15,11 @@ from agent.answer.formats import to_fragment
 from agent.run.export import write_export
 from agent.run.run_library import NO_SUCH_RUN, NewTitleAndTags, write_labels
 from agent.server import body
-from agent.server.backend import Backend, RunName
-from agent.server.live import LiveRun, RunSummary
+from agent.server.app_state import Backend, RunName
+from agent.server.live_run import LiveRun, RunSummary
 from agent.server.outcome import describe_outcome
 from agent.server.responses import delete_named, file_response, require, result_body
-from agent.server.runs import MAX_LISTED
+from agent.server.run_manager import MAX_LISTED
 from agent.server.stream import CONTENT, EventStream
 from agent.state.json_data import Json
 

@@ -11,7 +11,7 @@ from typing import Any
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from agent.server.live import Frame, LiveRun
+from agent.server.live_run import Frame, LiveRun
 
 KEEP_ALIVE = 15.0  # seconds between comments on a quiet stream, which proxies would close
 KEEP_ALIVE_COMMENT = b": keep-alive\n\n"

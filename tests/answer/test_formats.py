@@ -22,7 +22,7 @@ from tests.support.page_server import PageServer, reply
 from tests.support.reports import world_cup_answer
 
 needs_browser = pytest.mark.skipif(find_browser() is None, reason="no Chromium is installed")
-UI = Path(__file__).parents[2] / "agent/server/ui/tools.js"
+UI = Path(__file__).parents[2] / "agent/server/page/tools.js"
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ from mcp.client.streamable_http import streamable_http_client
 from agent.answer import answer_schema
 from agent.answer.check_result import check_schema
 from agent.mcp_server.tools import URI_PREFIX, Tools
-from agent.server.runs import Runs
+from agent.server.run_manager import Runs
 from tests.support.services import Raw, Services
 from tests.support.web import TOPIC, Web, configure_from, wait_until
 from tests.support.worlds import one_hop

@@ -16,7 +16,7 @@ import pytest
 
 from agent.errors import Busy
 from agent.search.open_indexes import index_file
-from agent.server.documents import DocumentStore
+from agent.server.uploads import DocumentStore
 from agent.settings import parse_settings
 from tests.support.web import Web, configure_from, wait_until
 

@@ -20,7 +20,7 @@ from mcp import Client
 
 from agent.answer import answer_schema
 from agent.mcp_server.tools import Tools
-from agent.server.runs import Runs
+from agent.server.run_manager import Runs
 from agent.state import RunRequest
 from tests.support.follower import FOLLOW_UP, OPEN, PARENT, forget, set_up
 from tests.support.processes import start_command

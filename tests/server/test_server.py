@@ -21,7 +21,7 @@ import yaml
 from agent.answer import answer_schema, build_error_answer
 from agent.calls.journal_reader import read_journal
 from agent.errors import UsageError
-from agent.server.guard import make_policy
+from agent.server.access_guard import make_policy
 from agent.server.local_paths import hide_paths
 from agent.settings import parse_settings
 from tests.support.services import Raw, Services

@@ -13,11 +13,11 @@ from typing import Any
 
 import httpx2
 
+from agent.server.access_guard import AccessGuard
 from agent.server.app import make_server
-from agent.server.guard import AccessGuard
-from agent.server.request import Configure, make_configure
-from agent.server.runs import Runs
-from agent.server.serve import Server, uvicorn_config
+from agent.server.research_request import Configure, make_configure
+from agent.server.run_manager import Runs
+from agent.server.uvicorn_server import Server, uvicorn_config
 from agent.settings import parse_settings
 from tests.support.services import Services
 

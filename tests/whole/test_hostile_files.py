@@ -36,7 +36,7 @@ from agent.run.stored_answer import read_answer
 from agent.run.trace import trace_lines
 from agent.search.hits import clean_hits, parse_hit
 from agent.search.search_options import SearchOptions
-from agent.server.runs import Runs
+from agent.server.run_manager import Runs
 from agent.settings import Settings
 from agent.state.characters import strip_controls
 from agent.state.json_data import MAX_DEPTH, InvalidJson, Json, parse_json

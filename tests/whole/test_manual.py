@@ -19,7 +19,7 @@ from agent import __version__, settings
 from agent.answer import answer_schema
 from agent.answer.event_format import FrameType
 from agent.cli.commands import ASK, SUMMARIES
-from agent.server.request import REQUEST_FIELDS
+from agent.server.research_request import REQUEST_FIELDS
 from tests.support.browser import find_chromium
 from tests.support.processes import run_command
 from tests.support.site import ROOT, copy_pages, find_links, find_pages

@@ -44,7 +44,7 @@ from agent.run.audit_answer import audit_answer
 from agent.run.export import audit_export, write_export
 from agent.run.run_library import Library
 from agent.run.stored_answer import read_answer
-from agent.server.runs import Runs
+from agent.server.run_manager import Runs
 from agent.settings import load_settings
 
 settings, folder = load_settings(), Path(sys.argv[1])

@@ -10,11 +10,11 @@ from starlette.concurrency import run_in_threadpool
 
 from agent.answer import Answer
 from agent.run.run_library import NO_SUCH_RUN, RUN_NAME_PATTERN
-from agent.server.live import LiveRun
+from agent.server.live_run import LiveRun
 from agent.server.metrics import Metrics
-from agent.server.request import CheckRequest, Configure, Question
+from agent.server.research_request import CheckRequest, Configure, Question
 from agent.server.responses import require
-from agent.server.runs import Runs, begin_requested
+from agent.server.run_manager import Runs, begin_requested
 from agent.server.stream import wait_for_end, work_while_connected
 
 RunName = Annotated[str, Path(pattern=f"^{RUN_NAME_PATTERN}$", description="a run's id")]

@@ -17,8 +17,8 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from agent.calls import spawn
-from agent.server.guard import MAX_BODY, AccessGuard, make_policy
-from agent.server.runs import Runs
+from agent.server.access_guard import MAX_BODY, AccessGuard, make_policy
+from agent.server.run_manager import Runs
 from agent.settings import Settings
 
 CLIENT_SECONDS = 15.0  # for the head of a request to arrive, and for a client to go on reading

@@ -23,9 +23,9 @@ from agent.run.plan import PlanOffer, offer_plan
 from agent.run.run_library import KeptRun, Library, read_kept_run, read_labels
 from agent.run.stored_answer import read_answer, recorded_research
 from agent.run.validate_request import clean_topic, requested_slots
-from agent.server.documents import DocumentStore
-from agent.server.live import LiveRun, RunSummary
-from agent.server.request import Configure, ReportRequest, ResearchRequest
+from agent.server.live_run import LiveRun, RunSummary
+from agent.server.research_request import Configure, ReportRequest, ResearchRequest
+from agent.server.uploads import DocumentStore
 from agent.settings import Settings
 from agent.state import RunRequest
 from agent.state.clock import utc_now

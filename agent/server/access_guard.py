@@ -25,7 +25,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agent.errors import UsageError
-from agent.server.faults import fault_body
+from agent.server.error_bodies import fault_body
 from agent.state.sanitizing import sanitize_for_display
 
 #: Paths whose body may be longer. First a report as JSON, in base64 if need be.
