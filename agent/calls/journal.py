@@ -1,6 +1,6 @@
 """The journal: the durable record of a run's outside calls.
 
-Each call is written as one line when it ends (`recording.py` has the format) and handed to the
+Each call is written as one line when it ends (`journal_reader.py` has the format) and handed to the
 operating system at once, so it survives a crash of the process. The file is synced to the disk
 after the header, after each model call, which is what costs money, and after the answer, which is
 the last line.

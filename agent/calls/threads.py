@@ -11,7 +11,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 #: The script that runs a command of others, and ends all that came of it.
-KEEPER = str(Path(__file__).with_name("keeper.py"))
+SUPERVISOR = str(Path(__file__).with_name("supervisor.py"))
 
 
 def spawn(work: Callable[[], T]) -> Future[T]:

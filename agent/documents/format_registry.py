@@ -62,8 +62,9 @@ _CODE = (
 #: are the same, `text` where only its name or its type tells it from other text; the packages that
 #: it needs; what reads it; its suffixes; its media types, where they tell it.
 _TABLE = """
-Markdown; text; markdown_it; markdown:read_markdown; md markdown; text/markdown text/x-markdown
-text;; ; files:read_text; txt text rst adoc org;
+Markdown; text; markdown_it; rendered_markdown:read_markdown; md markdown; \
+  text/markdown text/x-markdown
+text;; ; plain_text:read_text; txt text rst adoc org;
 HTML;; lxml trafilatura; html.reader:read_html; html htm xhtml;
 PDF; mark; pypdfium2; pdf.reader:read_pdf; pdf;
 Word (DOCX); mark; xberg; formats.office:read_office; docx docm dotx dotm;
@@ -84,7 +85,7 @@ mailbox (mbox); text;; formats.bundles:read_mailbox; mbox; application/mbox
 subtitles; text;; formats.structured:read_subtitles; vtt srt; text/vtt application/x-subrip
 ZIP of documents; mark; lxml; formats.bundles:read_zip; zip;
 JATS; mark; lxml; formats.jats:read_jats; nxml;
-XML and feeds;;; files:read_xml; xml rss atom;
+XML and feeds;;; plain_text:read_xml; xml rss atom;
 source code; text;; formats.structured:read_code; CODE; \
   text/x-python text/javascript application/javascript application/yaml
 Office 97 (DOC, XLS, PPT), Outlook; mark; xberg; formats.office:read_office; \

@@ -41,7 +41,7 @@ def warm() -> None:
     """Import the libraries that pages in HTML need (0.2 s)."""
     import trafilatura  # noqa: F401
 
-    from agent.documents import format_registry
+    from agent.documents import format_registry  # noqa: F401
     from agent.documents.html import reader
 
     reader.silence_trafilatura()

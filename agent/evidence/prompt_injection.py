@@ -39,10 +39,10 @@ class Pattern(NamedTuple):
 
 @cache
 def load_patterns() -> tuple[Pattern, ...]:
-    """The patterns of `instructions.toml`."""
+    """The patterns of `prompt_injection.toml`."""
     import tomllib
 
-    text = Path(__file__).with_name("instructions.toml").read_text("utf-8")
+    text = Path(__file__).with_name("prompt_injection.toml").read_text("utf-8")
     return tuple(
         Pattern(kind, tuple(needs.split("|")), re.compile(form))
         for kind, forms in tomllib.loads(text).items()

@@ -23,8 +23,8 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from agent.calls import KEEPER
-from agent.calls.process_tree import find_descendants
+from agent.calls import SUPERVISOR
+from agent.calls.supervisor import find_descendants
 from agent.errors import ReadFailed
 from agent.pages.cdp import POLL, CommandRefused, DevTools, Json, Pipes
 from agent.pages.relay import GuardedRelay
@@ -174,7 +174,7 @@ class Browser:
         self, folder: str, pipes: tuple[int, int], flags: list[str]
     ) -> subprocess.Popen[bytes]:
         process = subprocess.Popen(
-            [sys.executable, "-IS", KEEPER, "browser", *map(str, pipes), str(MAX_DISK)]
+            [sys.executable, "-IS", SUPERVISOR, "browser", *map(str, pipes), str(MAX_DISK)]
             + [self._program, *flags],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
@@ -191,7 +191,7 @@ class Browser:
         return process
 
     def _end(self, process: subprocess.Popen[bytes]) -> None:
-        """Let the keeper kill all; if it cannot, kill what is in its group."""
+        """Let the supervisor kill all; if it cannot, kill what is in its group."""
         _tell_to_end(process)
         try:
             process.wait(EXIT_SECONDS)
@@ -211,7 +211,7 @@ class Browser:
 
 
 def _tell_to_end(process: subprocess.Popen[bytes]) -> None:
-    """End the input of the keeper, which ends all that it started, and itself."""
+    """End the input of the supervisor, which ends all that it started, and itself."""
     if process.stdin:
         process.stdin.close()
 
@@ -226,9 +226,9 @@ def _timed_out(name: str) -> ReadFailed:
     return ReadFailed(fault, "Raise RESEARCH_AGENT_PAGE_TIMEOUT.", outcome="timeout")
 
 
-def _check_bounds(keeper: int, folder: str) -> None:
+def _check_bounds(supervisor: int, folder: str) -> None:
     """Raise MemoryError where a browser uses too much memory or disk."""
-    if _memory_of(find_descendants(keeper)) > MAX_MEMORY:
+    if _memory_of(find_descendants(supervisor)) > MAX_MEMORY:
         raise MemoryError
     if sum(_sizes_in(folder)) > MAX_DISK:
         raise MemoryError("disk")

@@ -36,8 +36,8 @@ HTML = "text/html; charset=utf-8"
 class PageReader:
     """Reads pages until it is closed. Can be used from many threads at once.
 
-    Only public IP addresses are connected to (`guard.py`) unless `allow_private_network`. With
-    `through_proxy` the proxy of the environment is used where there is one. The proxy resolves the
+    Only public IP addresses are connected to (`address_guard.py`) unless
+    `allow_private_network`. With `through_proxy` the proxy of the environment is used where there is one. The proxy resolves the
     host names, so the proxy itself must refuse names of private networks; here schemes, ports,
     names of this machine and IP addresses in URLs are still checked.
     """

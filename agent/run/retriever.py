@@ -49,7 +49,7 @@ class Sources:
     closes: list[Callable[[], None]] = field(default_factory=list)
     is_rendering: Callable[[], bool] = lambda: False  # a page, in a browser
     problems: list[Callable[[], tuple[str, ...]]] = field(default_factory=list)
-    #: What the cache of all runs may hold. Keepers come before it: `run/compose_calls.py` adds both.
+    #: What the cache of all runs may hold. Before it are keepers; `run/compose_calls.py` adds both.
     cached: Literal["", "pages", "all"] = ""
     add_keepers: Callable[[], object] = tuple  # none
     # of the pages of the runs that the run follows

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from agent.errors import NotConfigured
 from agent.settings.fields import Settings
-from agent.settings.names import KNOWN_VARIABLES
 from agent.settings.services import BASE_URLS, KEY_VARIABLES, MODEL_KEY_VARIABLES
+from agent.settings.variable_names import KNOWN_VARIABLES
 from agent.settings.variables import Variable, user_file
 
 #: What the author of `.env` would gain, and by which settings: see `RISKS`.

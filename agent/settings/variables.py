@@ -16,7 +16,12 @@ from platformdirs import PlatformDirs
 
 from agent.calls.input_file import read_bytes
 from agent.errors import UsageError
-from agent.settings.names import KNOWN_VARIABLES, SHELL_VARIABLES, USER_FIELDS, find_replacement
+from agent.settings.variable_names import (
+    KNOWN_VARIABLES,
+    SHELL_VARIABLES,
+    USER_FIELDS,
+    find_replacement,
+)
 
 Origin = Literal["shell", "user", "folder"]
 

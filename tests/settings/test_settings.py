@@ -31,7 +31,7 @@ from agent.settings import (
     user_file,
     warn_once,
 )
-from agent.settings.names import FREE_FIELDS, USER_FIELDS
+from agent.settings.variable_names import FREE_FIELDS, USER_FIELDS
 from tests.support.catcher import Catcher
 from tests.support.processes import RunProcess, start_command, start_run
 from tests.support.services import GEMINI_KEY, SERPAPI_KEY, Services

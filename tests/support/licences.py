@@ -1,6 +1,7 @@
 """The licence of each package that the locks install, by its own metadata, as SPDX.
 
-`python -m tests.support.licences` writes docs/licences.md. tests/repository/test_packaging.py checks it.
+`python -m tests.support.licences` writes docs/licences.md.
+tests/repository/test_packaging.py checks it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Pages shown instead of content: captchas, consent, age gates, login, JavaScript, "not found".
 
-Their words are in `walls.toml`. A page that begins with a notice is a wall only if hardly anything
-is left of it besides sentences of notices: many honest pages begin with one.
+Their words are in `paywall_detection.toml`. A page that begins with a notice is a wall
+only if hardly anything is left of it besides sentences of notices: many honest pages begin with one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Wall(NamedTuple):
     outcome: Outcome = "blocked"
 
 
-#: By their names in `walls.toml`.
+#: By their names in `paywall_detection.toml`.
 WALLS = {
     name: Wall(f"it shows {what} instead of a page")
     for name, what in (
@@ -79,7 +79,9 @@ def _measure(text: str) -> int:
 
 @cache
 def _patterns(kind: str) -> re.Pattern[str]:
-    """A group for each name in a table of `walls.toml`."""
-    told = tomllib.loads(files("agent.documents.html").joinpath("walls.toml").read_text("utf-8"))
+    """A group for each name in a table of `paywall_detection.toml`."""
+    told = tomllib.loads(
+        files("agent.documents.html").joinpath("paywall_detection.toml").read_text("utf-8")
+    )
     groups = (f"(?P<{name}>{'|'.join(x.strip().splitlines())})" for name, x in told[kind].items())
     return re.compile("|".join(groups), re.IGNORECASE)

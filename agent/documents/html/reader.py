@@ -71,7 +71,7 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class HtmlPage(NamedTuple):
-    """Title and text of a page, and what it says of itself (`data.py`)."""
+    """Title and text of a page, and what it says of itself (`structured_data.py`)."""
 
     title: str
     text: str

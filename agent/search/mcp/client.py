@@ -23,7 +23,7 @@ from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from agent import __version__
-from agent.calls import KEEPER, spawn
+from agent.calls import SUPERVISOR, spawn
 from agent.calls.transport import find_proxy, load_tls_context
 from agent.errors import OutsideError, SearchFailed
 from agent.search.mcp.tool_choice import McpTools, find_tools
@@ -53,7 +53,7 @@ class McpClient:
         self._runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
         self._loop = self._runner.get_loop()
         self._task: asyncio.Task[None] | None = None
-        self._said: IO[str] | None = None  # where the keeper of its process says why it ended
+        self._said: IO[str] | None = None  # where the supervisor of its process says why it ended
         self._words = ""  # what it said
         self._status = 0  # of HTTP, of the last response
         self._bytes_left = MAX_BYTES
@@ -174,11 +174,11 @@ class McpClient:
             await asyncio.Event().wait()  # until it is cancelled
 
     def _start(self, stack: AsyncExitStack) -> Any:
-        """The transport to the process of a command, which `keeper.py` bounds and ends."""
+        """The transport to the process of a command, which `supervisor.py` bounds and ends."""
         said = tempfile.TemporaryFile("w+")  # noqa: SIM115 - on the stack
         self._said = stack.enter_context(said)
         stack.callback(self._listen)
-        bounds = [KEEPER, "messages", str(MAX_MESSAGE), str(MAX_BYTES)]
+        bounds = [SUPERVISOR, "messages", str(MAX_MESSAGE), str(MAX_BYTES)]
         process = StdioServerParameters(
             command=sys.executable,
             args=["-IS", *bounds, *self._server.command],
@@ -188,7 +188,7 @@ class McpClient:
         return stdio_client(process, errlog=self._said)
 
     def _listen(self) -> None:
-        """Take what the keeper said, as long as the connection has not ended."""
+        """Take what the supervisor said, as long as the connection has not ended."""
         with suppress(ValueError):
             if self._said:
                 said = os.pread(self._said.fileno(), MAX_DETAIL, 0).decode("utf-8", "replace")

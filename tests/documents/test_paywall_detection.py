@@ -78,7 +78,7 @@ def test_no_real_article_is_taken_for_a_wall(data: Path) -> None:
 
 
 SHORT_PAGES: dict[str, dict[str, list[dict[str, Any]]]] = tomllib.loads(
-    Path(__file__).with_name("walls.toml").read_text("utf-8")
+    Path(__file__).with_name("paywall_detection.toml").read_text("utf-8")
 )
 
 
