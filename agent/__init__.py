@@ -4,21 +4,20 @@
 iterator of events and has an `answer()`. `aresearch(topic)` is the same for code that awaits.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from agent.run import aresearch as aresearch
-    from agent.run import research as research
+from agent.version import __version__ as __version__
 
-__version__ = "0.2.0"
-#: The default User-Agent of its requests. The setting USER_AGENT replaces it, to add a contact.
-USER_AGENT = f"llm-research-agent/{__version__} (command-line research tool)"
+if TYPE_CHECKING:
+    from agent.run.begin import research as research
+    from agent.run.python_api import aresearch as aresearch
+
+_FUNCTIONS = {"aresearch": "agent.run.python_api", "research": "agent.run.begin"}
 
 
 def __getattr__(name: str) -> Any:
     """Import the functions at their first use (PEP 562), so that `--help` is fast."""
-    if name not in ("aresearch", "research"):
+    if name not in _FUNCTIONS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from agent import run
-
-    return getattr(run, name)
+    return getattr(import_module(_FUNCTIONS[name]), name)

@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from agent.answer import SlotAnswer
+from agent.answer.schema import SlotAnswer
 from agent.evidence import split_sentences
 from agent.slots.equivalence import same_value
 from evals.harness import (

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from agent.run.evaluation.scoring import estimate_mean
 
 if TYPE_CHECKING:
-    from agent.run import Run
+    from agent.run.loop import Run
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT.parent / "shared/data"
@@ -82,7 +82,7 @@ class Bench(NamedTuple):
 
     def run(self, question: str, corpus: Path, **settings: Any) -> Run:
         """A finished run without a model."""
-        from agent.run import research
+        from agent.run.begin import research
         from agent.settings import Settings
 
         given = {"offline": True, "corpus": corpus, **self.folders, **PATIENT, **settings}

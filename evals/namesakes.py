@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from agent.answer import Answer
+from agent.answer.schema import Answer
 from agent.evidence import split_sentences
 from evals.harness import HALVES, Bench, Evaluation, Table, count, draw, main, size, write_rows
 from evals.questions import read_passages

@@ -17,7 +17,7 @@ from evals.knowing import Word, judge_prompt
 from evals.questions import contains_answer
 
 if TYPE_CHECKING:
-    from agent.run import Run
+    from agent.run.loop import Run
 
 _SOURCE = re.compile(r'<source id="(\d+)" title="([^"]*)"[^>]*>(.*?)</source>', re.S)
 Think = Callable[[Task[Any]], Mapping[str, Any]]
@@ -67,9 +67,9 @@ def run_scripted(topic: str, model: Any, corpus: Path, bench: Bench, **settings:
     """A finished run with a scripted model and a corpus as the web."""
     from agent.calls.journal import Journal
     from agent.calls.rate_limits import RateLimiter, no_rate_limits
-    from agent.run import Run
     from agent.run.compose_calls import cache_sources, compose_calls
     from agent.run.header import RunSpec
+    from agent.run.loop import Run
     from agent.run.retriever import open_sources
     from agent.run.validate_request import requested_slots
     from agent.settings import Settings

@@ -4,7 +4,3 @@ What people read is a document (`doc.py`), made of an answer (`answer_view.py`) 
 (`check_view.py`) and rendered as text, Markdown or HTML. A new format is a line of
 `agent/answer/file_formats.py`, which every interface offers, and its writer in `formats.py`.
 """
-
-from agent.answer.build import *
-from agent.answer.json_format import *
-from agent.answer.schema import *

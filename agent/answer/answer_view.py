@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from agent.answer import doc, messages
 from agent.answer.claims_view import list_claims, list_lines, list_warnings, read_sentence
-from agent.answer.states import state_of
+from agent.answer.messages import state_of
 from agent.evidence.bm25 import rank_texts
 from agent.slots.conversion import slot_words
 from agent.state import Claim

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from agent.answer import doc, messages
+from agent.answer.counts import VERDICT_LABELS
 from agent.evidence.citing import render_claim
 from agent.state import Claim, Differences
 from agent.verification.differences import split_runs
@@ -137,5 +138,5 @@ def _read_row(claim: Claim) -> Sequence[doc.Parts]:
 
 
 def _tell_verdict(claim: Claim) -> Sequence[str | doc.Text]:
-    words = "" if claim.verdict == "quoted" else messages.VERDICT_LABELS.get(claim.verdict, "")
+    words = "" if claim.verdict == "quoted" else VERDICT_LABELS.get(claim.verdict, "")
     return (" ", doc.Text(words, f"mark {claim.verdict}")) if words else ()

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from agent.answer.states import state_of
+from agent.answer.counts import count_verdicts, format_count
+from agent.answer.states import BY_STATUS, State
 from agent.calls.budget import CallUsage
 from agent.evidence.draft_markdown import split_cells
 from agent.slots import weighing
@@ -14,8 +15,8 @@ from agent.state import Calculation, Claim, Finding, Scalar, Verdict, is_retract
 from agent.state.json_data import Json, get_path
 
 if TYPE_CHECKING:  # at run time, building an answer imports this module
-    from agent.answer import Answer, Citation, SlotAnswer
     from agent.answer.report import ReportAnswer
+    from agent.answer.schema import Answer, Citation, SlotAnswer
     from agent.evidence.credibility import Credibility
 
 MOST_AUTHORS = 3  # that are named
@@ -23,14 +24,6 @@ NO_CONFLICTS = "No significant conflicting information was found."
 TOLD_ELSEWHERE = "What was found for this is elsewhere in the report."
 DISPUTED = "See Conflicting Information below for what the sources disagree about."
 NOT_COMPARED = "No values from two sources could be compared."
-#: What is shown after a sentence with this verdict; nothing for `supported`.
-VERDICT_LABELS: dict[Verdict, str] = {
-    "quoted": "quoted",
-    "partial": "partly confirmed",
-    "unsupported": "not confirmed",
-    "contradicted": "contradicted by its source",
-    "unchecked": "not checked",
-}
 #: What became of a page that was found or tried.
 BECAME = {
     "read": "Read",
@@ -135,17 +128,6 @@ def describe_checks(answer: Answer) -> list[tuple[str, str]]:
 def describe_verdicts(answer: Answer) -> str:
     """How many sentences have which verdict, in words; "" without sentences."""
     return count_verdicts(Counter(claim.verdict for claim in all_claims(answer)))
-
-
-def count_verdicts(counts: Counter[Verdict]) -> str:
-    """The same of counted verdicts."""
-    if not counts:
-        return ""
-    parts = [f"{counts['supported']} confirmed by quotes"] * bool(counts["supported"])
-    parts += [
-        f"{counts[verdict]} {label}" for verdict, label in VERDICT_LABELS.items() if counts[verdict]
-    ]
-    return f"{format_count(counts.total(), 'sentence')}: {', '.join(parts)}"
 
 
 def all_claims(answer: Answer) -> list[Claim]:
@@ -343,6 +325,10 @@ def format_usd(usd: float | None) -> str:
     return f"${usd:.{3 if usd >= 0.01 else 4}f}"
 
 
-def format_count(number: int, singular: str, plural: str = "") -> str:
-    """A count with its noun: `1 page`, `1,200 pages`."""
-    return f"{number:,} {singular if number == 1 else plural or f'{singular}s'}"
+def state_of(answer: Answer) -> State:
+    """The state of an answer; of one that an earlier version stored, by its status alone."""
+    if answer.state:
+        return answer.state
+    if answer.error and answer.error.kind == "stopped":
+        return State(name="Stopped")
+    return State(name="Checked" if answer.check else BY_STATUS[answer.status])

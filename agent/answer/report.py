@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from pydantic import Field
 
 from agent.answer.addresses import CorpusAddresses
-from agent.answer.messages import count_verdicts, format_count
+from agent.answer.counts import count_verdicts, format_count
 from agent.evidence.credibility import host_kind
 from agent.evidence.markers import strip_markers
 from agent.state import (

@@ -190,12 +190,6 @@ class Answer(Frozen):
     run: RunInfo | None = None
     error: Error | None = None
 
-    def _repr_markdown_(self) -> str:
-        """How a notebook shows it."""
-        from agent.answer.formats import to_markdown
-
-        return to_markdown(self)
-
 
 #: Fields that earlier versions wrote, as paths; lists on the way are gone through.
 GONE_FIELDS = ("series", "report.sections.timeline", "run.edits", "run.said", "usage.reused")

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from agent.state import Frozen, Halted, Research, seldom
-
-if TYPE_CHECKING:  # the schema imports this module
-    from agent.answer.schema import Answer
 
 StateName = Literal[
     "Answered",
@@ -52,12 +49,3 @@ def decide_state(
     elif status != "complete" and research.is_answered_without_model:
         name = "The model did not answer"
     return State(name=name, open=tuple(dict.fromkeys(open_)), disputes=disputes)
-
-
-def state_of(answer: Answer) -> State:
-    """The state of an answer; of one that an earlier version stored, by its status alone."""
-    if answer.state:
-        return answer.state
-    if answer.error and answer.error.kind == "stopped":
-        return State(name="Stopped")
-    return State(name="Checked" if answer.check else BY_STATUS[answer.status])

@@ -5,7 +5,7 @@ that its descendants leave behind, so that it finds them all. It kills them when
 ends, which it does however the program ends that holds the other side, or when the command does.
 
 `python -IS supervisor.py messages MAX_LINE MAX_BYTES COMMAND...` passes the messages of an MCP
-server on in bounds; what it writes that is none is left out, and why it ended is said on standard error.
+server on in bounds; what it writes that is none is left out, and why it ended is said on stderr.
 `python -IS supervisor.py browser READ WRITE MAX_FILE COMMAND...` gives a browser its two pipes as
 file descriptors 3 and 4, and gives up root. None of its files may be longer than `MAX_FILE`.
 """

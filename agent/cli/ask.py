@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agent import __version__
 from agent.cli import inputs, output, planning, shell
 from agent.cli.commands import SUMMARIES
 from agent.errors import AgentError, OutputFailed, Stopped
+from agent.version import __version__
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
-    from agent.run import Run
+    from agent.run.loop import Run
 
 
 ALL = "agent.cli.help_all"  # in the context: every option is shown
@@ -166,7 +166,7 @@ def research_question(options: dict[str, Any]) -> int:
     With `for_people` among them, standard output has nothing where the usage is wrong.
     """
     if options["schema"]:
-        from agent.answer import answer_schema
+        from agent.answer.schema import answer_schema
 
         shell.print_json(answer_schema())
         return 0
@@ -202,7 +202,7 @@ def research_question(options: dict[str, Any]) -> int:
 def _begin_run(topic: str, options: dict[str, Any]) -> Run:
     """A run. It is made on a thread, so that Ctrl-C ends the wait whatever the thread does."""
     from agent.calls.threads import spawn
-    from agent.run import research
+    from agent.run.begin import research
     from agent.settings import make_request
 
     settings, request = inputs.read_settings(options), make_request(options)

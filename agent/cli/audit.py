@@ -17,7 +17,7 @@ from agent.errors import AgentError, UsageError
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
     from collections.abc import Callable
 
-    from agent.answer import Citation
+    from agent.answer.schema import Citation
     from agent.pages.wayback import WebArchive
     from agent.state import Page
     from agent.state.json_data import Json
@@ -53,7 +53,7 @@ def command(answers: tuple[Path, ...], journal: Path | None, **options: Any) -> 
     Exit status: 0 every check passed (with --diff: nothing changed), 1 one failed, 2 wrong
     usage or a file that cannot be read.
     """
-    from agent.answer import upgrade_answer
+    from agent.answer.schema import upgrade_answer
     from agent.run.changes import compare_answers
 
     if len(answers) != (2 if options["diff"] else 1):
@@ -76,7 +76,7 @@ def command(answers: tuple[Path, ...], journal: Path | None, **options: Any) -> 
 
 def _describe(report: Json) -> str:
     """The result in a sentence; a line for each failure, and each quote that is gone."""
-    from agent.answer.messages import format_count
+    from agent.answer.counts import format_count
     from agent.state.sanitizing import sanitize_for_display
 
     counts = report["checked"].items()
@@ -104,7 +104,7 @@ def _check_live_pages(report: Json, file: Path) -> list[Json]:
 
     Of a page that is lost the archived copy is named, and whether the quote is there.
     """
-    from agent.answer import Answer, upgrade_answer
+    from agent.answer.schema import Answer, upgrade_answer
     from agent.pages.fallbacks import LOST
     from agent.pages.wayback import WebArchive
     from agent.run.page_readers import open_page_reader

@@ -14,7 +14,7 @@ from agent.errors import AgentError, OutputFailed, Stopped, UsageError
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
     from agent.answer.check_result import CheckResult
-    from agent.run import Run
+    from agent.run.loop import Run
     from agent.settings import Settings
     from agent.state import CitedReport, RunRequest
 
@@ -189,7 +189,7 @@ def _format(result: CheckResult, options: dict[str, Any], *, is_terminal: bool) 
 
 def _print_failure(error: AgentError, options: dict[str, Any]) -> int:
     """Print the result of a check that could not begin; returns the exit status."""
-    from agent.answer import build_error_answer
+    from agent.answer.build import build_error_answer
     from agent.answer.check_result import build_check_result
 
     result = build_check_result(build_error_answer("", error))

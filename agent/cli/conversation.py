@@ -10,12 +10,14 @@ from typing import Any
 
 import click
 
-from agent.answer import Answer, Citation, build_error_answer, to_json
+from agent.answer.build import build_error_answer
+from agent.answer.json_format import to_json
 from agent.answer.messages import format_usd, group_by_source
+from agent.answer.schema import Answer, Citation
 from agent.calls import spawn
 from agent.cli import shell
 from agent.errors import AgentError, Stopped
-from agent.run import research
+from agent.run.begin import research
 from agent.run.progress import with_progress_line
 from agent.settings import load_options
 from agent.state.sanitizing import sanitize_for_display

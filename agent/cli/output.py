@@ -13,9 +13,9 @@ from agent.cli import inputs, shell
 from agent.errors import AgentError, OutputFailed, PipeClosed, UsageError, format_error
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
-    from agent.answer import Answer
+    from agent.answer.schema import Answer
     from agent.cli.shell import FormatName
-    from agent.run import Run
+    from agent.run.loop import Run
     from agent.state import Event, SearchResults
 
 
@@ -148,7 +148,7 @@ def _with_other_place(error: OutputFailed, answer: Answer, out: Path | None) -> 
 
 def print_failure(topic: str, error: AgentError, options: dict[str, Any]) -> int:
     """Print the answer object of a run that failed or could not begin."""
-    from agent.answer import build_error_answer
+    from agent.answer.build import build_error_answer
 
     return print_answer(build_error_answer(topic, error), {**options, "out": None})
 
@@ -157,7 +157,8 @@ def _format_answer(
     answer: Answer, form: FormatName, options: dict[str, Any], *, for_terminal: bool = False
 ) -> str | bytes:
     """The answer in a format; `to_json` validates it for every format."""
-    from agent.answer import formats, to_json
+    from agent.answer import formats
+    from agent.answer.json_format import to_json
 
     text = to_json(answer, compact=options["compact"])
     if form == "json":

@@ -15,7 +15,7 @@ from agent.errors import UsageError
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
     from collections.abc import Callable
 
-    from agent.answer import Answer
+    from agent.answer.schema import Answer
     from agent.run.run_library import Library
 
 EPILOG = """\b
@@ -63,8 +63,8 @@ def list_runs(words: tuple[str, ...], limit: int) -> int:
 @click.option("--format", "form", type=click.Choice(["json", "text", "markdown"]))
 def show(run: str, form: str | None) -> int:
     """The answer of a run, from its journal: no key, no network."""
-    from agent.answer import to_json
     from agent.answer.formats import to_markdown, to_terminal, to_text
+    from agent.answer.json_format import to_json
     from agent.run.stored_answer import read_answer
 
     answer = read_answer(_open().require(run))

@@ -15,9 +15,9 @@ from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel, ValidationError
 
-from agent import __version__
-from agent.answer import Answer, to_json
 from agent.answer.check_result import build_check_result
+from agent.answer.json_format import to_json
+from agent.answer.schema import Answer
 from agent.errors import AgentError, UsageError, format_error
 from agent.mcp_server.pages import PageTools, ReadCall, SearchCall
 from agent.run.audit_answer import audit_answer
@@ -28,6 +28,7 @@ from agent.server.run_manager import MAX_LISTED, Runs, begin_requested
 from agent.server.uvicorn_server import guard_app
 from agent.state import Frozen
 from agent.state.json_data import Json, get_path, parse_json
+from agent.version import __version__
 
 Context = ServerRequestContext[Any]
 URI_PREFIX = "research://runs/"

@@ -13,6 +13,7 @@ from agent.calls.transport import explain_failure
 from agent.documents import sniff
 from agent.errors import ReadFailed
 from agent.pages.address_guard import AddressGuard
+from agent.pages.wayback import COPY
 from agent.state import Outcome
 from agent.state.urls import host_of
 
@@ -219,7 +220,6 @@ class Downloader:
         )
 
 
-COPY = "There may be an archived copy: --archive reads it."
 COPIED: frozenset[Outcome] = frozenset({"not_found", "blocked", "unavailable"})
 _EXPLANATIONS: dict[Outcome, str] = {
     "blocked": "it does not let programs read this page",

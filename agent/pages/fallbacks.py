@@ -9,7 +9,7 @@ from functools import partial
 from typing import NamedTuple, get_args
 
 from agent.errors import ReadFailed
-from agent.pages.download import COPY
+from agent.pages.wayback import COPY
 from agent.state import Attempt, Outcome, Page
 from agent.state.urls import host_of
 

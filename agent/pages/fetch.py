@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from agent import USER_AGENT
 from agent.calls import run_with_timeout
 from agent.documents.body_reader import BodyReader
 from agent.documents.body_text import TEXT, Body, BodyText, UnreadablePage
@@ -27,6 +26,7 @@ from agent.state.clock import format_utc
 from agent.state.json_data import InvalidJson
 from agent.state.places import to_places
 from agent.state.urls import host_of
+from agent.version import USER_AGENT
 
 BrowserUse = Literal["auto", "always", "never"]
 PLAIN_TEXT = "text/plain; charset=utf-8"
@@ -37,8 +37,8 @@ class PageReader:
     """Reads pages until it is closed. Can be used from many threads at once.
 
     Only public IP addresses are connected to (`address_guard.py`) unless
-    `allow_private_network`. With `through_proxy` the proxy of the environment is used where there is one. The proxy resolves the
-    host names, so the proxy itself must refuse names of private networks; here schemes, ports,
+    `allow_private_network`. With `through_proxy` the proxy of the environment is used where there
+    is one. The proxy resolves the host names, so the proxy itself must refuse names of private networks; here schemes, ports,
     names of this machine and IP addresses in URLs are still checked.
     """
 

@@ -27,7 +27,7 @@ from agent.calls.transport import (
 )
 from agent.errors import ReadFailed
 from agent.pages.address_guard import DEFAULT_PORTS, AddressGuard
-from agent.pages.download import COPY
+from agent.pages.wayback import COPY
 
 MAX_ADDRESSES = 4  # IP addresses of one name that are tried, each with a share of the time
 

@@ -11,6 +11,9 @@ from agent.errors import ReadFailed
 from agent.state import Page
 from agent.state.json_data import get_path
 
+#: The remedy for a page that cannot be read.
+COPY = "There may be an archived copy: --archive reads it."
+
 _DAY = re.compile(r"/web/(\d{4,14})/")
 
 

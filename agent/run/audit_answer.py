@@ -16,11 +16,12 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
-from agent.answer import NEXT_VERSION, Answer, Citation, answer_validator, cite_page, upgrade_answer
 from agent.answer.addresses import CorpusAddresses
+from agent.answer.build import cite_page
 from agent.answer.check_result import CheckResult, build_check_result
 from agent.answer.formats import report_to_markdown
 from agent.answer.messages import group_claims
+from agent.answer.schema import NEXT_VERSION, Answer, Citation, answer_validator, upgrade_answer
 from agent.calls.journal_reader import read_stored_answers, translate_damage
 from agent.evidence.citing import join_claims
 from agent.evidence.markers import cited_numbers

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from agent.answer import Answer
+from agent.answer.schema import Answer
 from agent.errors import UsageError
 from agent.evidence import content_words, fold
 from agent.evidence.proper_names import find_names

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from agent.answer.addresses import CorpusAddresses
-from agent.answer.messages import format_count
+from agent.answer.counts import format_count
 from agent.calls.journal_reader import is_of_parent
 from agent.evidence import is_heading, is_row, rank_texts, split_sentences
 from agent.search.parent_pages import pages_of

@@ -17,8 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
-from agent import __version__
-from agent.answer import to_json
+from agent.answer.json_format import to_json
 from agent.calls.input_file import MAX_LINE_BYTES
 from agent.calls.journal_reader import MAX_CALLS
 from agent.documents.zip_entries import DAMAGE, UNKNOWN_PACKING, ArchiveRefused, ZipEntries
@@ -27,6 +26,7 @@ from agent.run.audit_answer import MAX_FAILURES, audit_answer
 from agent.run.journal_evidence import read_evidence
 from agent.run.stored_answer import read_answer
 from agent.state.json_data import Json, parse_json
+from agent.version import __version__
 
 ANSWER, JOURNAL, MANIFEST = "answer.json", "journal.jsonl", "manifest.json"
 SIGNATURE = f"{MANIFEST}.sig"  # of the manifest, in exports of earlier versions: it is ignored

@@ -10,7 +10,6 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from agent import __version__
 from agent.calls.journal_reader import JournalHeader, ParentRun
 from agent.errors import JournalError, UsageError
 from agent.run.retriever import find_corpus
@@ -19,6 +18,7 @@ from agent.settings import SHAPING_FIELDS, Settings, user_folder
 from agent.state import RunRequest
 from agent.state.clock import utc_now
 from agent.state.json_data import Json
+from agent.version import __version__
 
 #: Fields of a request that shape prompts and answer. They are among the header's settings.
 SHAPING_REQUEST = {"report", "search_uncited", "clarified"}

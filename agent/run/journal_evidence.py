@@ -6,13 +6,13 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from agent import __version__
-from agent.answer import Citation
+from agent.answer.schema import Citation
 from agent.calls.journal_reader import read_journal
 from agent.state import Page
 from agent.state.json_data import Json, get_path
 from agent.state.values import hash_text, is_retracted
 from agent.verification.judge_view import QuotePlace
+from agent.version import __version__
 
 MAX_SAME = 100  # pages of one text
 

@@ -22,7 +22,7 @@ from agent.strategies.registry import build_strategy
 if TYPE_CHECKING:  # imported where it is used: the first model call goes out before
     from pydantic import BaseModel
 
-    from agent.answer import Answer, SlotAnswer, Usage
+    from agent.answer.schema import Answer, SlotAnswer, Usage
 
 CHANGED_REPLAY = "The prompts have changed since this run: its replay may differ, or end early."
 CHANGED_RESUME = "The prompts have changed since this run began: what differs is asked again."
@@ -168,7 +168,7 @@ class Run:
         return with_typed_data(answer, self._data_model)
 
     def _build_answer(self, *warnings: str) -> Answer:
-        from agent.answer import build_answer, build_error_answer, build_run_info
+        from agent.answer.build import build_answer, build_error_answer, build_run_info
 
         try:
             return build_answer(
@@ -219,13 +219,13 @@ class Run:
 
     def usage(self) -> Usage:
         """What the run used so far, its rounds and seconds too. Any thread may call this."""
-        from agent.answer import build_usage
+        from agent.answer.build import build_usage
 
         return build_usage(self.call_usage(), self.research.round, self._seconds())
 
     def slots(self) -> dict[str, SlotAnswer]:
         """What is known of the slots so far. Any thread may call this."""
-        from agent.answer import build_slot_answers
+        from agent.answer.build import build_slot_answers
 
         return build_slot_answers(self.research)
 
@@ -246,7 +246,7 @@ class Run:
 
     def _warm(self) -> None:
         """Import and build, while the first model call is waited for, what is needed after it."""
-        from agent.answer import warm_validators
+        from agent.answer.build import warm_validators
         from agent.evidence.credibility import warm_owners
 
         self._outside.warm()

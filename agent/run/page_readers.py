@@ -6,7 +6,6 @@ from collections.abc import Callable
 from datetime import date
 from typing import TYPE_CHECKING, Protocol
 
-from agent import USER_AGENT
 from agent.calls.plugins import load_plugins
 from agent.errors import ReadFailed
 from agent.settings import Settings
@@ -14,6 +13,7 @@ from agent.state import Page
 from agent.state.characters import strip_controls
 from agent.state.clock import utc_now
 from agent.state.sanitizing import sanitize_line
+from agent.version import USER_AGENT
 
 if TYPE_CHECKING:
     from agent.pages.fetch import PageReader

@@ -17,7 +17,7 @@ from agent.settings import Settings
 from agent.state import Event
 
 if TYPE_CHECKING:
-    from agent.answer import Answer
+    from agent.answer.schema import Answer
 
 
 def aresearch(topic: str, settings: Settings | None = None, **overrides: Any) -> AsyncRun:

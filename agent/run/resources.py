@@ -75,7 +75,7 @@ def _check_providers(limits: Iterable[str], servers: Iterable[str]) -> None:
     names = {name.partition(":")[0] for name in limits}
     if not names:
         return
-    from agent.search import PROVIDERS
+    from agent.search.providers import PROVIDERS
 
     known = [*(name for name in MODEL_PROVIDERS if name != "extractive"), *servers, *PROVIDERS]
     known += [*plugin_names("models"), *plugin_names("search_providers")]

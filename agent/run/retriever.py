@@ -17,9 +17,9 @@ from agent.state.sanitizing import sanitize_for_display
 
 if TYPE_CHECKING:
     from agent.pages.fetch import PageReader
-    from agent.search import Provider, SearchChain
     from agent.search.corpus import Corpus
     from agent.search.mcp.source import McpSource
+    from agent.search.provider_chain import Provider, SearchChain
     from agent.search.run_pages import RunPages
     from agent.search.search_options import SearchOptions
 
@@ -151,7 +151,7 @@ def _open_local(corpus: Corpus | None, runs: RunPages | None) -> Sources:
     """What earlier runs read, and a corpus. No query leaves the machine, so none can give a
     private document away.
     """
-    from agent.search import SearchChain
+    from agent.search.provider_chain import SearchChain
 
     chain = SearchChain([one for one in (runs, corpus) if one])
     sources = Sources(chain, corpus.read if corpus else _refuse_call, chain)
@@ -208,8 +208,8 @@ def _open_web(settings: Settings, corpus: Corpus | None, runs: RunPages | None) 
 
     What MCP servers give is never in the cache: it may be private.
     """
-    from agent.search import build_search_chain
     from agent.search.mcp.source import open_servers
+    from agent.search.providers import build_search_chain
 
     servers, reader = open_servers(settings), open_page_reader(settings)
     own: dict[str, Provider] = {server.name: server for server in servers}

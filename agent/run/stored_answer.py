@@ -10,7 +10,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from agent.answer import Answer, SourceCounts, Usage, build_run_info, clean_answer, upgrade_answer
+from agent.answer.build import build_run_info, clean_answer
+from agent.answer.schema import Answer, SourceCounts, Usage, upgrade_answer
 from agent.calls.budget import round_dollars, sum_usage
 from agent.calls.journal_reader import (
     Recording,

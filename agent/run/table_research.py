@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from agent.answer import Answer, upgrade_answer
+from agent.answer.schema import Answer, upgrade_answer
 from agent.answer.table_result import (
     Column,
     ColumnType,

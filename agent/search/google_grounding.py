@@ -16,7 +16,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from agent import USER_AGENT
 from agent.calls import run_with_timeout, spawn
 from agent.calls.budget import Cost
 from agent.calls.gemini_api import USABLE_REASONS, GeminiConnection, count_tokens
@@ -30,6 +29,7 @@ from agent.search.search_options import SearchOptions
 from agent.settings import Settings
 from agent.state import Hit
 from agent.state.clock import utc_today
+from agent.version import USER_AGENT
 
 if TYPE_CHECKING:
     from google.genai import Client

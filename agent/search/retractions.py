@@ -6,11 +6,11 @@ import re
 from typing import NamedTuple
 from urllib.parse import quote, unquote
 
-from agent import USER_AGENT
 from agent.calls.http import Endpoint
 from agent.errors import OutsideError, ReadFailed
 from agent.state.json_data import get_objects, get_path
 from agent.state.sanitizing import sanitize_line
+from agent.version import USER_AGENT
 
 SCHEME = "retraction:"  # of the address by which a run asks for a DOI
 MAX_NOTICE = 200  # characters

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from agent import USER_AGENT
 from agent.calls.http import Endpoint
 from agent.search.hits import parse_hit
 from agent.search.search_options import SearchOptions
 from agent.settings import KEY_VARIABLES, Settings, url_variable
 from agent.state import Hit
 from agent.state.json_data import Json
+from agent.version import USER_AGENT
 
 
 class Service:

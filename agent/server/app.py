@@ -10,7 +10,6 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
-from agent import __version__
 from agent.errors import AgentError, Busy
 from agent.server import body, logs, responses
 from agent.server.access_guard import AccessGuard
@@ -26,6 +25,7 @@ from agent.server.research_routes import add_check_routes, add_research_routes
 from agent.server.run_manager import Runs
 from agent.server.run_routes import add_library_routes, add_run_routes
 from agent.server.uvicorn_server import guard_app
+from agent.version import __version__
 
 
 def make_server(host: str, configure: Configure) -> tuple[AccessGuard, Runs]:

@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import Path, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from agent.answer import Answer
+from agent.answer.schema import Answer
 from agent.run.run_library import NO_SUCH_RUN, RUN_NAME_PATTERN
 from agent.server.live_run import LiveRun
 from agent.server.metrics import Metrics

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ConfigDict, create_model
 
-from agent.answer import Answer, SlotAnswer, Usage
+from agent.answer.schema import Answer, SlotAnswer, Usage
 from agent.server.activity import Activity
 from agent.server.live_run import RunSummary
 from agent.server.outcome import Outcome

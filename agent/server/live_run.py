@@ -12,16 +12,18 @@ from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import contextmanager
 from typing import Literal, NamedTuple
 
-from agent.answer import Answer, SlotAnswer, Usage, build_error_answer, to_json
 from agent.answer.addresses import CorpusAddresses
+from agent.answer.build import build_error_answer
 from agent.answer.event_format import FrameType, to_frames
 from agent.answer.formats import to_markdown
-from agent.answer.states import state_of
+from agent.answer.json_format import to_json
+from agent.answer.messages import state_of
+from agent.answer.schema import Answer, SlotAnswer, Usage
 from agent.calls.event_log import GrowingList
 from agent.errors import as_agent_error, format_error
-from agent.run import Run, research
+from agent.run.begin import research
 from agent.run.early_passages import describe_wait
-from agent.run.loop import LateRun
+from agent.run.loop import LateRun, Run
 from agent.run.run_library import KeptRun
 from agent.server.activity import Activity, describe_activity
 from agent.server.local_paths import hide_paths

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agent.answer import Answer
+from agent.answer.schema import Answer
 from agent.settings import Settings
 from agent.state.json_data import map_texts
 

@@ -12,9 +12,9 @@ from typing import Any
 
 from fastapi.responses import JSONResponse
 
-from agent.answer import Answer
 from agent.answer.chat_message import ChatMessage, source_title, write_chat_message
-from agent.answer.states import state_of
+from agent.answer.messages import state_of
+from agent.answer.schema import Answer
 from agent.errors import format_error
 from agent.server.error_bodies import openai_error
 from agent.server.live_run import Frame, LiveRun

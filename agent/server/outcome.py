@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-from agent.answer import Answer
 from agent.answer.check_result import FAILING, build_check_result
 from agent.answer.check_view import summarize
-from agent.answer.messages import describe_open, describe_verdicts, is_quoted
-from agent.answer.states import StateName, state_of
+from agent.answer.messages import describe_open, describe_verdicts, is_quoted, state_of
+from agent.answer.schema import Answer
+from agent.answer.states import StateName
 from agent.state import Frozen
 
 Tone = Literal["ok", "quoted", "warn", "bad", "quiet"]

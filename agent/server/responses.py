@@ -10,11 +10,12 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from agent.answer import Answer, build_error_answer
+from agent.answer.build import build_error_answer
 from agent.answer.check_result import build_check_result
 from agent.answer.file_formats import FORMATS, FormatName, require_format
 from agent.answer.formats import to_markdown, write_answer
 from agent.answer.pdf_renderer import require_browser
+from agent.answer.schema import Answer
 from agent.errors import AgentError, JournalError, NotConfigured, UsageError
 from agent.server.error_bodies import OPENAI_PREFIX, fault_body, fault_status
 from agent.server.live_run import LiveRun

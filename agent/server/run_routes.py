@@ -9,9 +9,9 @@ from fastapi.responses import JSONResponse
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
-from agent.answer import Answer
 from agent.answer.file_formats import FormatName
 from agent.answer.formats import to_fragment
+from agent.answer.schema import Answer
 from agent.run.export import write_export
 from agent.run.run_library import NO_SUCH_RUN, NewTitleAndTags, write_labels
 from agent.server import body

@@ -13,10 +13,11 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.answer import Answer, to_json
 from agent.answer.file_formats import FORMATS, FormatName, format_of_file
 from agent.answer.formats import write_answer
+from agent.answer.json_format import to_json
 from agent.answer.pdf_renderer import print_html
+from agent.answer.schema import Answer
 from agent.pages.browser import find_browser
 from tests.support.page_server import PageServer, reply
 from tests.support.reports import world_cup_answer

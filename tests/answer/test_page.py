@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.answer import Answer
 from agent.answer.formats import to_html
+from agent.answer.schema import Answer
 from tests.answer.test_render import EVIL, hostile
 from tests.support.browser import Browser, Tab
 from tests.support.page_server import PageServer, reply

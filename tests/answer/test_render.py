@@ -17,10 +17,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from agent.answer import Answer, Error, SlotAnswer, messages, to_json
+from agent.answer import messages
 from agent.answer.formats import to_fragment, to_html, to_markdown
 from agent.answer.html import language_attributes
+from agent.answer.json_format import to_json
 from agent.answer.markdown_renderer import escape_markdown, format_link, format_table
+from agent.answer.schema import Answer, Error, SlotAnswer
 from agent.state import Alternative, Claim
 from agent.state.sanitizing import sanitize_for_display
 from tests.support.reports import world_cup_answer

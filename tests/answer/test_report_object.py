@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from agent.answer import Answer, answer_schema, to_json
 from agent.answer.formats import report_to_markdown, to_html, to_markdown
+from agent.answer.json_format import to_json
 from agent.answer.markdown_renderer import escape_markdown, format_link
+from agent.answer.schema import Answer, answer_schema
 from agent.run.audit_answer import audit_answer
 from agent.run.changes import compare_answers
 from agent.state import Claim, Finding, Report, Section

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from agent.answer import to_json, upgrade_answer
+from agent.answer.json_format import to_json
+from agent.answer.schema import upgrade_answer
 from agent.errors import JournalError, UsageError
-from agent.run import research
 from agent.run.audit_answer import audit_answer
+from agent.run.begin import research
 from agent.run.changes import compare_answers
 from agent.settings import Settings
 from agent.state.json_data import Json

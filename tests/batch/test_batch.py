@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.answer import Answer, answer_validator
+from agent.answer.schema import Answer, answer_validator
 from agent.calls.budget import Caps
 from agent.cli.batches import BatchProgress
 from agent.errors import JournalError, UsageError

@@ -12,11 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.answer import Answer, to_json
+from agent.answer.json_format import to_json
+from agent.answer.schema import Answer
 from agent.calls.budget import Budget, CallUsage, Caps, Cost
 from agent.errors import Exhausted, UsageError
-from agent.run import Run, research
 from agent.run.audit_answer import audit_answer
+from agent.run.begin import research
+from agent.run.loop import Run
 from agent.settings import Settings, parse_settings
 from tests.support.services import Raw, Services
 from tests.support.thinker import Fact, Thinker

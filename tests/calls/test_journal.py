@@ -20,7 +20,7 @@ from agent.calls.journal import Journal
 from agent.calls.journal_reader import VERSION, read_journal
 from agent.calls.recorded_call import RecordedCall
 from agent.errors import Exhausted, JournalError, OutsideError, SearchFailed, Stopped
-from agent.run import research
+from agent.run.begin import research
 from agent.settings import parse_settings
 from agent.state.json_data import Json
 from tests.support.services import GEMINI_KEY, SERPAPI_KEY, Services

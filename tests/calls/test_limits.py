@@ -15,7 +15,7 @@ from agent.calls.rate_limits import (
     parse_rate_limits,
 )
 from agent.errors import UsageError
-from agent.run import research
+from agent.run.begin import research
 from agent.settings import parse_settings
 from tests.support.cups import cup_topic, serve_cups
 from tests.support.services import Raw, Services

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from agent.answer import Answer
 from agent.answer.formats import to_text
 from agent.answer.messages import format_usd
+from agent.answer.schema import Answer
 from agent.cli.commands import ASK, SUMMARIES
 from agent.state import Claim
 from tests.support.processes import run_command, run_interpreter, start_command

@@ -14,16 +14,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agent.answer import Answer
 from agent.answer.formats import to_html, to_markdown
+from agent.answer.schema import Answer
 from agent.documents.body_reader import BodyReader
 from agent.documents.body_text import MAX_MARKS, Body, PlacedText
 from agent.documents.formats.grid import TableCell, format_rows, format_table
 from agent.documents.pdf.ocr import find_tesseract
 from agent.documents.reading import BodyText, UnreadablePage, read_body
 from agent.evidence import select_passages
-from agent.run import research
 from agent.run.audit_answer import audit_answer
+from agent.run.begin import research
 from agent.search.corpus import Corpus
 from agent.settings import parse_settings
 from agent.state import Hit, Page, Source

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from agent.answer import to_json
+from agent.answer.json_format import to_json
 from agent.calls import Thinking
 from agent.calls.prices import Price, find_price, load_prices
 from agent.errors import ModelFailed, NotConfigured
 from agent.llm import ModelChain
 from agent.llm.anthropic import MAX_REPLY_TOKENS, Anthropic
 from agent.llm.anthropic_messages import extract_turn_json
-from agent.run import research
+from agent.run.begin import research
 from agent.run.models import make_models
 from agent.settings import Settings, parse_settings
 from agent.state import Outcome

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from agent.answer import Answer
-from agent.run import research
+from agent.answer.schema import Answer
+from agent.run.begin import research
 from agent.settings import Settings
 
 ASKED: dict[str, Any] = tomllib.loads(Path(__file__).with_name("finder.toml").read_text("utf-8"))

@@ -11,7 +11,7 @@ import responses
 from agent.errors import ModelFailed, NotConfigured, UsageError
 from agent.llm import ModelChain, model_label
 from agent.llm.openai_compatible import OpenAICompatible
-from agent.run import research
+from agent.run.begin import research
 from agent.run.estimate import estimate
 from agent.run.models import make_models, order_models
 from agent.settings import Settings, make_settings, parse_settings, read_variables

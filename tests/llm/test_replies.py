@@ -17,7 +17,7 @@ from agent.llm import Model, ModelChain
 from agent.llm.openai_compatible import OpenAICompatible
 from agent.llm.openai_stream import join_stream
 from agent.llm.openai_tools import extract_turn_json
-from agent.run import research
+from agent.run.begin import research
 from agent.run.journal_calls import choose_thinking
 from agent.settings import DEPTHS, Settings
 from agent.steps.generate_queries import MakeQueries

@@ -15,8 +15,8 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
-from agent.answer import answer_schema
 from agent.answer.check_result import check_schema
+from agent.answer.schema import answer_schema
 from agent.mcp_server.tools import URI_PREFIX, Tools
 from agent.server.run_manager import Runs
 from tests.support.services import Raw, Services

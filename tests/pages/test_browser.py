@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from agent.answer import Answer
+from agent.answer.schema import Answer
 from agent.errors import ReadFailed
 from agent.pages.address_guard import AddressGuard
 from agent.pages.browser import MAX_DISK, find_browser
 from agent.pages.fetch import PageReader
 from agent.pages.relay import GuardedRelay
-from agent.run import research
+from agent.run.begin import research
 from agent.settings import Settings
 from tests.support.page_server import Connection, PageServer, reply
 from tests.support.services import Raw, Services

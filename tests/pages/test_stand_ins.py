@@ -11,8 +11,8 @@ import pytest
 from agent.answer.formats import to_text
 from agent.answer.json_format import to_json
 from agent.errors import ReadFailed
-from agent.run import research
 from agent.run.audit_answer import audit_answer
+from agent.run.begin import research
 from agent.run.retriever import open_sources
 from agent.settings import Settings, parse_settings
 from tests.steps.test_slots import TOPIC, ended

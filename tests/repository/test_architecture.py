@@ -20,7 +20,7 @@ FILES = sorted(AGENT.rglob("*.py"))
 
 #: From the ground up: each may import itself and those before it, for types too.
 PACKAGES = (
-    "state errors calls settings evidence slots verification "
+    "version state errors calls settings evidence slots verification "
     "documents pages search llm steps strategies answer run server "
     "mcp_server cli"
 ).split()

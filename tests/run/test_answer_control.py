@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.run import research
+from agent.run.begin import research
 from agent.settings import parse_settings
 from tests.support.services import ModelRequest, Reply, Services
 

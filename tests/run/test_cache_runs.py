@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from agent.answer import Answer
+from agent.answer.schema import Answer
 from agent.cli import run_cli
-from agent.run import Run, research
+from agent.run.begin import research
+from agent.run.loop import Run
 from agent.settings import Settings
 from agent.state import Searched, SearchResults
 from tests.support.services import Services

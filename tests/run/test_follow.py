@@ -11,12 +11,13 @@ from typing import Any
 
 import pytest
 
-from agent.answer import Answer, to_json
+from agent.answer.json_format import to_json
+from agent.answer.schema import Answer
 from agent.calls.journal import call_key
 from agent.calls.journal_reader import read_header
 from agent.errors import JournalError, UsageError
-from agent.run import research
 from agent.run.audit_answer import audit_answer
+from agent.run.begin import research
 from agent.run.estimate import estimate
 from agent.search.parent_pages import ParentPages
 from agent.search.search_options import SearchOptions

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agent.run import research
+from agent.run.begin import research
 from agent.run.stored_answer import read_answer
 from agent.run.validate_request import RunRequest
 from agent.settings import Settings

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agent.run import research
+from agent.run.begin import research
 from agent.run.early_passages import describe_wait
 from agent.run.estimate import estimate
 from agent.run.progress import describe_findings

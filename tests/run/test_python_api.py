@@ -15,7 +15,8 @@ import pytest
 from pydantic import BaseModel
 
 from agent import aresearch, research
-from agent.answer import Answer, to_json
+from agent.answer.json_format import to_json
+from agent.answer.schema import Answer
 from agent.errors import UsageError
 from agent.settings import Settings, parse_settings
 from tests.cli.test_people import environment_for
@@ -192,11 +193,6 @@ def test_data_is_an_instance_of_the_class_that_is_the_schema(tmp_path: Path) -> 
     strict = research(TOPIC, settings, slots_schema=Strict).answer()
     assert strict.data is None and strict.slots["winner"].value == "Argentina"
     assert any("Strict: mascot: Field required" in warning for warning in strict.warnings)
-
-
-def test_a_notebook_shows_the_answer(tmp_path: Path) -> None:
-    answer = research(TOPIC, offline=True, runs_dir=tmp_path, cache_dir=tmp_path).answer()
-    assert answer._repr_markdown_().startswith(f"# {TOPIC}")
 
 
 EXAMPLES = re.findall(r"```python\n(.*?)```", (ROOT / "docs/python.md").read_text("utf-8"), re.S)

@@ -19,8 +19,8 @@ from agent.cli.audit import command as audit
 from agent.cli.runs import command
 from agent.cli.shell import run_command
 from agent.errors import ReadFailed
-from agent.run import research
 from agent.run.audit_answer import audit_answer
+from agent.run.begin import research
 from agent.run.export import write_export
 from agent.run.retriever import open_run_pages, open_sources
 from agent.run.run_library import Library

@@ -13,12 +13,12 @@ import responses
 
 from agent.answer.json_format import to_json
 from agent.errors import ReadFailed, SearchFailed
-from agent.run import research
 from agent.run.audit_answer import audit_answer
+from agent.run.begin import research
 from agent.run.compose_calls import cache_sources
 from agent.run.retriever import open_sources
-from agent.search import build_search_chain
 from agent.search.code import CODE, Code
+from agent.search.providers import build_search_chain
 from agent.search.search_options import SearchOptions
 from agent.search.wolfram import Wolfram
 from agent.settings import Settings, parse_settings

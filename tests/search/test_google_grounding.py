@@ -14,12 +14,13 @@ from pydantic import SecretStr
 from agent.calls.budget import Cost
 from agent.errors import NOTHING_SPENT, SearchFailed, Spent
 from agent.pages.address_guard import AddressGuard
-from agent.run import research
+from agent.run.begin import research
 from agent.run.estimate import estimate
 from agent.run.retriever import open_sources
-from agent.search import SearchChain, build_search_chain
 from agent.search.google_grounding import USD_PER_SEARCH, GoogleGrounding, is_redirector
 from agent.search.paid_providers import PaidHits
+from agent.search.provider_chain import SearchChain
+from agent.search.providers import build_search_chain
 from agent.search.search_options import SearchOptions
 from agent.settings import Settings, parse_settings
 from agent.state import Attempt, Hit, Outcome, SearchResults

@@ -16,13 +16,13 @@ import pytest
 from click.testing import CliRunner
 from mcp import types
 
-from agent.answer import Answer
+from agent.answer.schema import Answer
 from agent.cli.read import command as read_door
 from agent.errors import AgentError, OutsideError, ReadFailed, SearchFailed, UsageError
 from agent.mcp_server.pages import PageTools, ReadCall
 from agent.pages.fetch import PageReader
-from agent.run import research
 from agent.run.audit_answer import audit_answer
+from agent.run.begin import research
 from agent.run.header import journal_path
 from agent.search.mcp.result_rows import read_document, read_resource, read_rows
 from agent.search.mcp.source import McpPlace, McpReader, McpSource

@@ -15,16 +15,15 @@ import rispy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.answer import Answer
 from agent.answer.bibliography import to_bibtex, to_csl_json, to_ris
-from agent.answer.schema import Citation
+from agent.answer.schema import Answer, Citation
 from agent.calls import Excerpt
 from agent.errors import SearchFailed
 from agent.evidence.credibility import Credibility
-from agent.run import research
 from agent.run.audit_answer import audit_answer
-from agent.search import build_search_chain
+from agent.run.begin import research
 from agent.search.provider_chain import FOR_RESEARCH
+from agent.search.providers import build_search_chain
 from agent.search.scholar.arxiv import Arxiv
 from agent.search.scholar.fusion import SERVICES, Scholar
 from agent.search.scholar.records import build_hit

@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from agent.errors import SearchFailed
-from agent.search import SearchChain
 from agent.search.circuit_breaker import CircuitBreaker, Cooldowns
+from agent.search.provider_chain import SearchChain
 from agent.state import Attempt, Hit, Outcome, SearchResults
 
 HIT = Hit(url="https://example.org/a", title="A", snippet="about a")

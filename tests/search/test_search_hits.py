@@ -9,7 +9,7 @@ from urllib.parse import quote
 import pytest
 
 from agent.errors import SearchFailed
-from agent.search import SearchChain
+from agent.search.provider_chain import SearchChain
 from agent.search.search_options import SearchOptions
 from agent.state import Hit, SearchResults
 

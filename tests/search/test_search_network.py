@@ -15,7 +15,7 @@ import pytest
 import requests
 
 from agent.calls.http import MAX_BYTES
-from agent.search import Provider
+from agent.search.provider_chain import Provider
 from tests.support.search_wire import KEY, SERVICES, failure, service, wire
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"

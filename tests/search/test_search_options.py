@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.errors import SearchFailed, UsageError
-from agent.search import PROVIDERS, build_search_chain
+from agent.search.providers import PROVIDERS, build_search_chain
 from agent.search.search_options import Locale, SearchOptions, locale_of
 from agent.settings import parse_settings
 
@@ -127,7 +127,7 @@ def test_without_keys_each_provider_says_which_setting_is_missing() -> None:
 def test_importing_and_building_imports_no_client() -> None:
     code = (
         "import sys; from agent.settings import parse_settings\n"
-        "from agent.search import build_search_chain\n"
+        "from agent.search.providers import build_search_chain\n"
         "names = ('serpapi', 'exa', 'duckduckgo', 'wikipedia')\n"
         "build_search_chain(parse_settings({}, search=names))\n"
         "print([m for m in ('requests', 'serpapi', 'ddgs', 'httpx2') if m in sys.modules])"

@@ -11,7 +11,8 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agent.search import Provider, google
+from agent.search import google
+from agent.search.provider_chain import Provider
 from agent.state import SearchResults
 from tests.support.search_wire import (
     SERVICES,

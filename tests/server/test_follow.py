@@ -18,7 +18,7 @@ import jsonschema
 import pytest
 from mcp import Client
 
-from agent.answer import answer_schema
+from agent.answer.schema import answer_schema
 from agent.mcp_server.tools import Tools
 from agent.server.run_manager import Runs
 from agent.state import RunRequest

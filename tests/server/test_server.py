@@ -18,7 +18,8 @@ import jsonschema
 import pytest
 import yaml
 
-from agent.answer import answer_schema, build_error_answer
+from agent.answer.build import build_error_answer
+from agent.answer.schema import answer_schema
 from agent.calls.journal_reader import read_journal
 from agent.errors import UsageError
 from agent.server.access_guard import make_policy

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.answer import Answer
 from agent.answer.formats import to_html, to_markdown, to_text
-from agent.run import research
+from agent.answer.schema import Answer
+from agent.run.begin import research
 from agent.settings import Settings
 from agent.slots.grounding import ground_rows
 from agent.slots.reply_rows import SlotValue

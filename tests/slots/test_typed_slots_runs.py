@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from agent.answer import Answer, answer_schema, to_json
+from agent.answer.json_format import to_json
+from agent.answer.schema import Answer, answer_schema
 from agent.errors import UsageError
-from agent.run import Run, research
 from agent.run.audit_answer import audit_answer
+from agent.run.begin import research
 from agent.run.changes import compare_answers
+from agent.run.loop import Run
 from agent.settings import Settings, parse_settings
 from agent.state.json_data import Json
 from tests.support.services import ModelRequest, Reply, Services

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.answer import Answer, RunInfo, Usage, build_answer
+from agent.answer.build import build_answer
 from agent.answer.event_format import format_event_json, format_event_line
 from agent.answer.formats import to_markdown
+from agent.answer.schema import Answer, RunInfo, Usage
 from agent.evidence import anchor_quote
 from agent.slots.conversion import holds_value, is_echo
 from agent.slots.grounding import ground_rows

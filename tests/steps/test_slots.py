@@ -9,13 +9,15 @@ from typing import Any
 
 import pytest
 
-from agent.answer import Answer, to_json
 from agent.answer.addresses import CorpusAddresses
 from agent.answer.event_format import format_event_line
+from agent.answer.json_format import to_json
+from agent.answer.schema import Answer
 from agent.answer.status import UNPLANNED
 from agent.llm.model_chain import MAX_KEPT_REPLY
 from agent.llm.schemas import sent_schema
-from agent.run import Run, research
+from agent.run.begin import research
+from agent.run.loop import Run
 from agent.settings import Settings
 from agent.state import Draft, Failed, Hit, Page, PageRead, Queried, Reflected, Research
 from agent.steps.reading_tasks import Reading

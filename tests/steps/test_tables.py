@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agent.answer import to_json
+from agent.answer.json_format import to_json
 from agent.calls import Excerpt
 from agent.evidence.text_tables import find_tables
 from agent.run.audit_answer import audit_answer

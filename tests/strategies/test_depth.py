@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent.errors import UsageError
-from agent.run import research
+from agent.run.begin import research
 from agent.run.estimate import estimate
 from agent.settings import DEPTHS, Effort, Settings, parse_settings
 from tests.support.worlds import read_journal_lines
@@ -74,7 +74,7 @@ def test_an_estimate_counts_the_judge_at_least_once(strategy: str) -> None:
 def test_the_function_is_the_packages_own() -> None:
     import agent
     from agent import research as begin
-    from agent.run import research as the_same
+    from agent.run.begin import research as the_same
 
     assert begin is agent.research is the_same
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):

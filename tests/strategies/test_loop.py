@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from agent.answer import Answer, to_json
-from agent.run import Run
+from agent.answer.json_format import to_json
+from agent.answer.schema import Answer
+from agent.run.loop import Run
 from agent.settings import Effort, Settings
 from agent.state import Asked as AskedEvent
 from agent.state import Decided, Started

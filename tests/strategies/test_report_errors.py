@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agent.cli import run_cli
-from agent.run import research
+from agent.run.begin import research
 from agent.settings import Settings, parse_settings, replace_settings
 from agent.state import Blocked, Failed, Halted, PageRead, Searched
 from agent.strategies.report.sections import TURNS_USED_UP

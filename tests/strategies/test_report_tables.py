@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agent.answer import Answer
+from agent.answer.schema import Answer
 from agent.settings import Effort, Settings
 from agent.state import Claim
 from tests.support.analyst import Analyst

@@ -23,9 +23,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote_plus
 
-from agent.answer import Answer
 from agent.answer.formats import to_html, to_markdown
-from agent.run import Run, research
+from agent.answer.schema import Answer
+from agent.run.begin import research
+from agent.run.loop import Run
 from agent.settings import parse_settings
 from agent.state import Claim, Report
 from agent.state.urls import canonical_url

@@ -339,7 +339,7 @@ def import_all() -> None:
         if not name.startswith(LEFT_OUT) and not name.endswith(".__main__"):
             importlib.import_module(name)
     from agent.documents import reading
-    from agent.run import research
+    from agent.run.begin import research
     from agent.settings import parse_settings
 
     reading.warm()

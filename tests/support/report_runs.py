@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from agent.answer import Answer, to_json
-from agent.run import Run
+from agent.answer.json_format import to_json
+from agent.answer.schema import Answer
+from agent.run.loop import Run
 from agent.settings import Settings, parse_settings
 from agent.state import Report
 from tests.support.reporter import Calls

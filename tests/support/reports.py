@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from agent.answer import Answer, RunInfo, Usage, build_answer
+from agent.answer.build import build_answer
+from agent.answer.schema import Answer, RunInfo, Usage
 from agent.calls import AnswerT, Reply, Task
 from agent.evidence import anchor_quote
 from agent.evidence.citing import render_claim

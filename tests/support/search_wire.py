@@ -14,11 +14,11 @@ import requests
 import responses
 
 from agent.errors import SearchFailed
-from agent.search import Provider, SearchChain
 from agent.search.brave import Brave
 from agent.search.code import CODE
 from agent.search.duckduckgo import DuckDuckGo
 from agent.search.exa import Exa
+from agent.search.provider_chain import Provider, SearchChain
 from agent.search.search_options import SearchOptions
 from agent.search.searxng import SearXNG
 from agent.search.serpapi import SerpApi

@@ -12,8 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from agent.answer import Answer
-from agent.run import Run, research
+from agent.answer.schema import Answer
+from agent.run.begin import research
+from agent.run.loop import Run
 from agent.settings import Settings
 from agent.state.json_data import Json
 from tests.support.reporter import Reporter

@@ -12,8 +12,9 @@ from random import Random
 
 import pytest
 
-from agent.answer import Answer, to_json
-from agent.run import research
+from agent.answer.json_format import to_json
+from agent.answer.schema import Answer
+from agent.run.begin import research
 from agent.settings import parse_settings
 from tests.support.services import Raw, Services
 from tests.support.thinker import Fact, Thinker

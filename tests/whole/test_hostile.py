@@ -7,7 +7,7 @@ import html
 import pytest
 
 from agent.evidence.prompt_injection import find_instruction
-from agent.run import research
+from agent.run.begin import research
 from agent.settings import Settings
 from tests.support.services import Raw, Services, as_html, source_ids
 from tests.support.thinker import Fact, Thinker

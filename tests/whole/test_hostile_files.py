@@ -18,7 +18,8 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.answer import Answer, to_json
+from agent.answer.json_format import to_json
+from agent.answer.schema import Answer
 from agent.calls.input_file import open_regular, read_bytes, read_json, read_lines
 from agent.calls.journal_reader import read_header, read_journal
 from agent.calls.prices import load_prices
@@ -27,10 +28,10 @@ from agent.cli.audit import command as audit_command
 from agent.errors import AgentError, JournalError, UsageError
 from agent.llm.model import Generation
 from agent.llm.replies import parse_reply
-from agent.run import research
 from agent.run.audit_answer import audit_answer
 from agent.run.batch.rows import OutputFile
 from agent.run.batch.topics import read_topics
+from agent.run.begin import research
 from agent.run.evaluation.questions import load_questions
 from agent.run.stored_answer import read_answer
 from agent.run.trace import trace_lines

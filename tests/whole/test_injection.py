@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from agent.calls import Excerpt
 from agent.calls.egress_filter import MAX_RULE_LETTERS, MAX_TEXT_LETTERS, QueryGuard
 from agent.errors import SearchFailed
-from agent.run import research
+from agent.run.begin import research
 from agent.run.compose_calls import secrets_of
 from agent.settings import Settings, parse_settings
 from agent.state import Claim

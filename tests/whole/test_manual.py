@@ -16,8 +16,8 @@ import pytest
 import yaml
 
 from agent import __version__, settings
-from agent.answer import answer_schema
 from agent.answer.event_format import FrameType
+from agent.answer.schema import answer_schema
 from agent.cli.commands import ASK, SUMMARIES
 from agent.server.research_request import REQUEST_FIELDS
 from tests.support.browser import find_chromium

@@ -16,7 +16,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.answer import Answer, to_json
+from agent.answer.json_format import to_json
+from agent.answer.schema import Answer
 from agent.calls.journal import Journal
 from agent.settings import Settings, parse_settings
 from agent.state.json_data import Json
@@ -113,7 +114,7 @@ SEEDED = """
 import json, random, sys
 from pathlib import Path
 from agent.evidence import rank_texts
-from agent.run import research
+from agent.run.begin import research
 from agent.settings import Settings
 
 chance, words = random.Random(5), "alpha beta gamma delta epsilon zeta eta theta iota".split()
@@ -277,7 +278,7 @@ def test_a_run_that_its_budget_ended(most: int, late: Settings, services: Servic
 
 @pytest.mark.slow
 def test_a_run_that_was_stopped_and_goes_on(late: Settings, services: Services) -> None:
-    from agent.run import research
+    from agent.run.begin import research
 
     assert late.runs_dir
     path = late.runs_dir / "late.jsonl"

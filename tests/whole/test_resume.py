@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from agent.errors import JournalError, UsageError
-from agent.run import research
+from agent.run.begin import research
 from agent.settings import Settings, parse_settings
 from agent.state.json_data import Json
 from tests.support.processes import ROOT, TIMEOUT, RunProcess, start_run

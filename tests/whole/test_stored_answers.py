@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import pytest
 
 import agent
-from agent.answer import to_json
+from agent.answer.json_format import to_json
 from agent.documents.reports.reader import read_report
 from agent.errors import JournalError
-from agent.run import research
+from agent.run.begin import research
 from agent.run.check_run import begin_check
 from agent.run.loop import CHANGED_REPLAY, CHANGED_RESUME
 from agent.run.stored_answer import NOT_ENDED, OLDER, read_answer
@@ -38,8 +38,8 @@ _SYSTEM_PROMPT = re.compile(
 ELSEWHERE = """
 import json, sys
 from pathlib import Path
-from agent.answer import to_json
-from agent.run import research
+from agent.answer.json_format import to_json
+from agent.run.begin import research
 from agent.run.audit_answer import audit_answer
 from agent.run.export import audit_export, write_export
 from agent.run.run_library import Library

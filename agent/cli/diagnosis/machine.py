@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
-from agent import __version__
 from agent.cli.diagnosis.results import Job, Result
 from agent.documents.format_registry import EXTRAS, FORMATS, Format
 from agent.documents.pdf.ocr import find_tesseract
@@ -23,6 +22,7 @@ from agent.settings import (
     synonyms,
     user_file,
 )
+from agent.version import __version__
 
 MAX_SUFFIXES = 8  # of a format that are named
 ORIGINS: dict[Origin, str] = {"shell": "the shell", "user": "the user's file", "folder": ".env"}

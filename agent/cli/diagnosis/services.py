@@ -18,8 +18,9 @@ from agent.llm.model import RAISE_CONTEXT
 from agent.llm.replies import parse_reply
 from agent.pages.browser import REMEDY, find_browser
 from agent.run.models import make_models
-from agent.search import Provider, build_search_chain
 from agent.search.mcp.source import open_servers
+from agent.search.provider_chain import Provider
+from agent.search.providers import build_search_chain
 from agent.settings import Settings, user_folder
 from agent.state import Frozen
 

@@ -1,7 +1,8 @@
 """Pages shown instead of content: captchas, consent, age gates, login, JavaScript, "not found".
 
 Their words are in `paywall_detection.toml`. A page that begins with a notice is a wall
-only if hardly anything is left of it besides sentences of notices: many honest pages begin with one.
+only if hardly anything is left of it besides sentences of notices: many honest pages begin
+with one.
 """
 
 from __future__ import annotations

@@ -13,12 +13,15 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
 
-from agent.answer import Answer, build_error_answer, to_json
+from agent.answer.build import build_error_answer
+from agent.answer.json_format import to_json
+from agent.answer.schema import Answer
 from agent.calls import spawn
 from agent.calls.budget import CallUsage
 from agent.errors import AgentError, JournalBusy, UsageError, as_agent_error
-from agent.run import Run, research
 from agent.run.batch.topics import Topic
+from agent.run.begin import research
+from agent.run.loop import Run
 from agent.run.resources import SharedResources
 from agent.settings import Settings
 from agent.state import RunRequest

@@ -30,7 +30,7 @@ from agent.state.events import Failed
 from agent.state.urls import canonical_url
 
 if TYPE_CHECKING:
-    from agent.run import Run
+    from agent.run.loop import Run
 
 ENOUGH_RUNS = 3
 GONE = "\0"  # the text of a page that is there no more

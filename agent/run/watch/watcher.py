@@ -31,8 +31,8 @@ from agent.state.clock import parse_utc, utc_now
 from agent.state.values import hash_text
 
 if TYPE_CHECKING:
-    from agent.answer import Answer
-    from agent.run import Run
+    from agent.answer.schema import Answer
+    from agent.run.loop import Run
     from agent.settings import Settings
 
 BUSY_WAIT = 5.0  # seconds after which it is looked whether another process has done with a watch
@@ -94,7 +94,7 @@ class Watch:
 
     def _ask(self, state: WatchState) -> WatchState:
         """The state after another run, written. Raises AgentError."""
-        from agent.run import research
+        from agent.run.begin import research
 
         settings = self._settings
         if state.slots and settings.slots_schema is None:

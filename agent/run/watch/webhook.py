@@ -17,12 +17,12 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from agent import USER_AGENT
 from agent.errors import NotConfigured, OutsideError, ReadFailed, UsageError
 from agent.pages.address_guard import AddressGuard
 from agent.settings import Settings
 from agent.state import Outcome
 from agent.state.clock import utc_now
+from agent.version import USER_AGENT
 
 TIMEOUT = 20.0  # seconds
 TRIES = 2  # where the connection fails or the server is at fault

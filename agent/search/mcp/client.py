@@ -22,7 +22,6 @@ from mcp import Client, MCPError, StdioServerParameters, types
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
-from agent import __version__
 from agent.calls import SUPERVISOR, spawn
 from agent.calls.transport import find_proxy, load_tls_context
 from agent.errors import OutsideError, SearchFailed
@@ -30,6 +29,7 @@ from agent.search.mcp.tool_choice import McpTools, find_tools
 from agent.settings.mcp_servers import McpServer
 from agent.state import Outcome
 from agent.state.sanitizing import strip_markup
+from agent.version import __version__
 
 MAX_MESSAGE = 1_000_000  # bytes; as objects of Python they are 140 MB at worst
 MAX_BYTES = 60_000_000  # of all messages of a run

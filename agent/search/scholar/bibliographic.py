@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from agent import USER_AGENT
 from agent.search.scholar.records import build_hit, read_authors
 from agent.search.table_service import TableService, read_fields
 from agent.settings import Settings
 from agent.state import Hit
 from agent.state.json_data import Json
+from agent.version import USER_AGENT
 
 MAX_INDEX = 2000  # words of an abstract
 

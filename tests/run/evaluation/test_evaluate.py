@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.answer import Answer, Usage, to_json
+from agent.answer.json_format import to_json
+from agent.answer.schema import Answer, Usage
 from agent.cli.evaluate import command
 from agent.cli.shell import fail_as_json
 from agent.errors import AgentError, UsageError

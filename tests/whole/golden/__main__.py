@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from agent.answer import Answer
+from agent.answer.schema import Answer
 from agent.calls.journal import call_key
 from agent.settings import Settings, parse_settings
 from tests.support.services import Services
