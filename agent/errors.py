@@ -24,8 +24,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from agent.state.characters import strip_controls
-
 if TYPE_CHECKING:  # pydantic is not imported before it is needed: `--help` is instant
     from agent.state import Attempt, ModelCost, Outcome
 
@@ -45,6 +43,8 @@ class AgentError(Exception):
     kind: ClassVar[str] = "internal"
 
     def __init__(self, message: str, remedy: str = "") -> None:
+        from agent.state.characters import strip_controls  # not before: `--help` needs none of it
+
         self.message = strip_controls(message)
         self.remedy = strip_controls(remedy)
         super().__init__(self.message)

@@ -7,7 +7,7 @@ those wrap the calls in `agent/run/compose_calls.py`, and nowhere else.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVar, cast
 
@@ -15,7 +15,8 @@ from pydantic import Field
 
 from agent.calls.model_tools import Exchange, Tool
 from agent.errors import Halt, OutsideError
-from agent.state import Attempt, EarlierAnswer, Frozen, ModelCost, Page, SearchResults, Slot, Source
+from agent.state import Attempt, EarlierAnswer, Frozen, ModelCost, Page, SearchResults, Slot
+from agent.state.excerpts import Excerpt
 from agent.state.values import MAX_TOKENS
 
 TaskKind = Literal["plan", "read", "write", "judge"]
@@ -24,51 +25,10 @@ Thinking = Literal["", "off", "low", "medium", "high"]
 AnswerT = TypeVar("AnswerT", bound=Frozen)
 RequestT = TypeVar("RequestT", contravariant=True)
 ResponseT = TypeVar("ResponseT")
-
-
-RETRACTED = "[RETRACTED] "  # before the title of a work that was
-
-
-class Excerpt(Frozen):
-    """What a prompt shows of a source: its best passages, in the order of the page.
-
-    `date`: when the page was published or last changed, where its search result or the page itself
-    says so. `same`: the number of a source whose excerpt has the same text, which is not repeated
-    here.
-    """
-
-    source: int
-    title: str
-    url: str
-    date: str = ""
-    passages: tuple[str, ...]
-    same: int | None = None
-
-    @property
-    def size(self) -> int:
-        """How many characters its passages have."""
-        return sum(map(len, self.passages))
-
-    def shorten(self, share: float) -> Excerpt:
-        """The first passages, with this share of the characters; the last of them may be cut."""
-        left, kept = int(share * self.size), []
-        for passage in self.passages:
-            if left > 0:
-                kept.append(passage[:left])
-            left -= len(passage)
-        return self.model_copy(update={"passages": tuple(kept)})
-
-    @classmethod
-    def of(cls, source: Source, passages: Iterable[str], same: int | None = None) -> Excerpt:
-        """These passages of a source."""
-        return cls(
-            source=source.n,
-            title=RETRACTED * source.hit.is_retracted + source.page.title,
-            url=source.page.url,
-            date=source.hit.date or "",
-            passages=tuple(passages),
-            same=same,
-        )
+#: At the end of a query that works of research answer: services of scholarship are asked first.
+FOR_RESEARCH = " in:scholar"
+#: At the end of a query that only the sources of the user's own may see.
+FOR_OWN = " in:own"
 
 
 class Task(Frozen, Generic[AnswerT]):

@@ -13,8 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from agent.calls.child_environment import system_environment
 from agent.documents.body_text import Body
-from agent.settings import system_environment
 
 MIN_ANSWER = 64_000_000  # bytes that a worker may answer for any body,
 ANSWER_RATIO = 6  # and for each byte of a larger one: JSON may write a character in six

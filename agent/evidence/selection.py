@@ -10,7 +10,6 @@ from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
-from agent.calls import Excerpt
 from agent.evidence.bm25 import join_spans, rank_texts, ranked_length, ranked_spans
 from agent.evidence.proper_names import is_named, plain_name
 from agent.evidence.quantities import find_years
@@ -18,6 +17,7 @@ from agent.evidence.sentences import PASSAGE, Span, split_sentences
 from agent.evidence.tokens import estimate_tokens
 from agent.evidence.words import content_words, fold
 from agent.state import Quote, Source
+from agent.state.excerpts import Excerpt
 
 HEADER = 30  # tokens of the block around a source, about
 LEAST = 20  # tokens; with fewer left, no further passage is considered

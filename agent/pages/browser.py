@@ -24,11 +24,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from agent.calls import SUPERVISOR
+from agent.calls.child_environment import system_environment
 from agent.calls.supervisor import find_descendants
 from agent.errors import ReadFailed
 from agent.pages.cdp import POLL, CommandRefused, DevTools, Json, Pipes
 from agent.pages.relay import GuardedRelay
-from agent.settings import system_environment
 from agent.state.urls import host_of
 
 NAMES = (

@@ -38,8 +38,8 @@ class PageReader:
 
     Only public IP addresses are connected to (`address_guard.py`) unless
     `allow_private_network`. With `through_proxy` the proxy of the environment is used where there
-    is one. The proxy resolves the host names, so the proxy itself must refuse names of private networks; here schemes, ports,
-    names of this machine and IP addresses in URLs are still checked.
+    is one. The proxy resolves the host names, so it must refuse names of private networks; here
+    schemes, ports, names of this machine and IP addresses in URLs are still checked.
     """
 
     def __init__(

@@ -85,14 +85,15 @@ def _with_archive(settings: Settings, reader: PageReader, web: Read) -> Read:
 
 def _with_registries(settings: Settings, web: Read) -> Read:
     """The same reader, which also reads what registries say of a DOI."""
+    from agent.evidence import doi
     from agent.search import retractions
 
     notices = retractions.Retractions(settings.base_url("crossref"), settings.base_url("europepmc"))
 
     def read(url: str) -> Page:
-        if not url.startswith(retractions.SCHEME):
+        if not url.startswith(doi.SCHEME):
             return web(url)
-        notice = notices.find_notice(url.removeprefix(retractions.SCHEME))
+        notice = notices.find_notice(url.removeprefix(doi.SCHEME))
         return Page.from_text(url, notice, notice, utc_now())
 
     return read

@@ -10,6 +10,7 @@ from itertools import zip_longest
 from typing import NamedTuple, Protocol
 
 from agent.calls import spawn
+from agent.calls.contract import FOR_OWN, FOR_RESEARCH
 from agent.errors import NOTHING_SPENT, SearchFailed, Spent
 from agent.search.circuit_breaker import ANSWERED, CircuitBreaker, Cooldowns
 from agent.search.hits import MAX_QUERY, clean_hits
@@ -20,10 +21,6 @@ from agent.state.clock import utc_now
 from agent.state.sanitizing import sanitize_line
 
 Hits = tuple[Hit, ...]
-#: At the end of a query that works of research answer: the chain's `for_research` is asked first.
-FOR_RESEARCH = " in:scholar"
-#: At the end of a query that only the sources of the user's own may see.
-FOR_OWN = " in:own"
 
 
 class Provider(Protocol):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 from agent.calls.http import Endpoint
 from agent.errors import OutsideError, ReadFailed
@@ -12,22 +11,10 @@ from agent.state.json_data import get_objects, get_path
 from agent.state.sanitizing import sanitize_line
 from agent.version import USER_AGENT
 
-SCHEME = "retraction:"  # of the address by which a run asks for a DOI
 MAX_NOTICE = 200  # characters
 #: What a registry calls the end of a work. https://www.crossref.org/documentation/crossmark/
 ENDS = frozenset(("retraction", "withdrawal", "removal", "partial_retraction"))
-_DOI = re.compile(r"(?<!\d)10\.\d{4,9}/[^\s?#&\"'<>]+")
-_PAGES = ("/full", "/fulltext", "/abstract", "/pdf", "/epdf", "/summary", ".pdf", ".full")
 _HEADERS = {"User-Agent": USER_AGENT}
-
-
-def find_doi(text: str) -> str:
-    """The first DOI in an address or a reference, as its registries write it; "" for none."""
-    found = _DOI.search(unquote(text))
-    doi = found[0].rstrip(".,;:)]}/").lower() if found else ""
-    for page in _PAGES:
-        doi = doi.removesuffix(page)
-    return doi
 
 
 class Retractions(NamedTuple):

@@ -16,7 +16,7 @@ from agent.server.choices import Choices, describe_choices
 from agent.server.metrics import CONTENT_TYPE
 from agent.server.responses import require
 
-UI_FOLDER = Path(__file__).parent / "ui"
+UI_FOLDER = Path(__file__).parent / "page"
 UI_SUFFIXES = {".html", ".css", ".js", ".svg", ".png", ".ico", ".woff2"}
 
 

@@ -142,12 +142,6 @@ def _read_mode(file: Path) -> int:
 # --- folders of the system, where no setting names others ----------------------------------------
 
 
-def system_environment() -> dict[str, str]:
-    """The variables without which no process starts: on Windows where the system is, else none."""
-    names = ("SYSTEMROOT",) if os.name == "nt" else ()
-    return {name: os.environ[name] for name in names if name in os.environ}
-
-
 def user_folder(kind: Literal["data", "cache"]) -> Path:
     """The user's folder for journals (`data`) or for indexes and caches (`cache`).
 

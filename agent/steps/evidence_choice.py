@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from agent.calls import Excerpt
 from agent.evidence import select_passages
 from agent.evidence.citing import locate_citation
 from agent.evidence.selection import NOTHING, Memory
@@ -12,6 +11,7 @@ from agent.state import (
     Research,
     Source,
 )
+from agent.state.excerpts import Excerpt
 from agent.state.urls import canonical_url
 
 #: Of the best passage's score: a passage with less is not shown. On the 299 questions of several

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 from pydantic import Field
 
-from agent.calls import Excerpt
 from agent.documents.body_reader import BodyReader
 from agent.documents.body_text import Body, UnreadablePage
 from agent.documents.table_query import SUFFIX
@@ -21,6 +20,7 @@ from agent.evidence.markers import strip_markers
 from agent.evidence.quantities import find_missing
 from agent.evidence.text_tables import TextRow, TextTable, find_tables, read_number
 from agent.state import Answered, Calculation, Claim, Frozen, Operand, Quote, Source
+from agent.state.excerpts import Excerpt
 from agent.state.sanitizing import sanitize_line
 from agent.steps.prompt_rules import escape
 

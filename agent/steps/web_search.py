@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from agent.calls import Read, Search
+from agent.calls.contract import FOR_OWN, FOR_RESEARCH
 from agent.errors import OutsideError, SearchFailed
 from agent.evidence import content_words
 from agent.evidence.prompt_injection import instruction_warning
-from agent.search.provider_chain import FOR_OWN, FOR_RESEARCH
 from agent.state import (
     Event,
     Hit,

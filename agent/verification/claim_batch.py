@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from typing import TypeVar
 
-from agent.calls import Excerpt
 from agent.evidence import closest_sentences
 from agent.evidence.citing import order_quotes
 from agent.slots.weighing import make_findings
@@ -20,6 +19,7 @@ from agent.state import (
     Source,
     Verified,
 )
+from agent.state.excerpts import Excerpt
 from agent.verification import rules
 from agent.verification.calculation import compute_claim
 from agent.verification.differences import find_differences

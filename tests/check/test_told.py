@@ -14,8 +14,9 @@ from agent.answer.formats import check_to_text, to_html
 from agent.cli.check import command
 from agent.documents.reports.reader import read_report
 from agent.errors import ReadFailed
+from agent.evidence.doi import find_doi
 from agent.run.check_run import begin_check
-from agent.search.retractions import Retractions, find_doi
+from agent.search.retractions import Retractions
 from agent.settings import Settings
 from agent.state import RunRequest
 from tests.support.browser import Browser

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.calls import Excerpt, Task
+from agent.calls import Task
 from agent.errors import ModelFailed
 from agent.evidence import select_passages, split_sentences
 from agent.llm.extractive.backend import Extractive
@@ -20,6 +20,7 @@ from agent.llm.extractive.labelled_fields import find_fields
 from agent.llm.extractive.sentence_ranking import ANSWERED
 from agent.search.corpus import Corpus
 from agent.state import Draft, Form, Slot, Source
+from agent.state.excerpts import Excerpt
 from agent.steps.follow_parent import UnderstandFollowUp
 from agent.steps.generate_queries import MakeQueries
 from agent.steps.reading_tasks import CheckCoverage, ReadSources

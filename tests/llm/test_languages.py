@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from agent.calls import Excerpt
 from agent.evidence import anchor_quote, content_words
 from agent.evidence.language import language_of, load_language
 from agent.llm.extractive.backend import Extractive
 from agent.search.corpus import Corpus
+from agent.state.excerpts import Excerpt
 from agent.steps.generate_queries import MakeQueries
 from agent.steps.synthesize import WriteAnswer
 from tests.evidence.test_evidence import source

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from agent.answer.json_format import to_json
-from agent.calls import Excerpt
 from agent.errors import ModelFailed, NotConfigured, UsageError
 from agent.llm import ModelChain
 from agent.llm.openai_compatible import OpenAICompatible
 from agent.llm.openai_tools import extract_turn_json
 from agent.run.begin import research
 from agent.settings import Settings, parse_settings
+from agent.state.excerpts import Excerpt
 from agent.steps.generate_queries import MakeQueries
 from agent.steps.reading_tasks import ReadSources
 from tests.steps.test_slots import TOPIC, ended

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.calls import Excerpt, Reply, Task, Thinking
+from agent.calls import Reply, Task, Thinking
 from agent.errors import ModelFailed
 from agent.llm import Model, ModelChain
 from agent.llm.openai_compatible import OpenAICompatible
@@ -20,6 +20,7 @@ from agent.llm.openai_tools import extract_turn_json
 from agent.run.begin import research
 from agent.run.journal_calls import choose_thinking
 from agent.settings import DEPTHS, Settings
+from agent.state.excerpts import Excerpt
 from agent.steps.generate_queries import MakeQueries
 from agent.steps.judges import JudgeClaims
 from agent.steps.reading_tasks import ReadSources

@@ -94,8 +94,11 @@ def test_outside_rooms_alone_touch_the_network_and_settings_the_environment(file
     touches = {f"{name}.py" for name in outside}
     if room(file) not in {"llm", "pages", "search"} and str(file.relative_to(AGENT)) not in touches:
         assert not NETWORK & {name.split(".")[0] for name in imports(file)}
-    is_network = file.name == "transport.py" and room(file) == "calls"  # the variables of libraries
-    if room(file) not in {"settings", *COMMANDS} and not is_network:
+    of_libraries = {"calls/transport.py", "calls/child_environment.py"}
+    if (
+        room(file) not in {"settings", *COMMANDS}
+        and str(file.relative_to(AGENT)) not in of_libraries
+    ):
         assert not re.search(r"\benviron\b|\bgetenv\b", text)
     if room(file) not in COMMANDS:
         calls = (node.func for node in ast.walk(parse(file)) if isinstance(node, ast.Call))

@@ -17,12 +17,11 @@ from hypothesis import strategies as st
 
 from agent.answer.bibliography import to_bibtex, to_csl_json, to_ris
 from agent.answer.schema import Answer, Citation
-from agent.calls import Excerpt
+from agent.calls.contract import FOR_RESEARCH
 from agent.errors import SearchFailed
 from agent.evidence.credibility import Credibility
 from agent.run.audit_answer import audit_answer
 from agent.run.begin import research
-from agent.search.provider_chain import FOR_RESEARCH
 from agent.search.providers import build_search_chain
 from agent.search.scholar.arxiv import Arxiv
 from agent.search.scholar.fusion import SERVICES, Scholar
@@ -30,6 +29,7 @@ from agent.search.scholar.records import build_hit
 from agent.search.search_options import SearchOptions
 from agent.settings import Settings, parse_settings
 from agent.state import Hit, Page, Source
+from agent.state.excerpts import Excerpt
 from agent.verification.judge_view import QuotePlace
 from agent.verification.rules import Assessment, decide_verdict
 from tests.support.scholar_world import PAPERS, Paper, ScholarWorld

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from agent.answer.json_format import to_json
-from agent.calls import Excerpt
 from agent.evidence.text_tables import find_tables
 from agent.run.audit_answer import audit_answer
 from agent.settings import Settings
 from agent.state import Hit, Page, Source
+from agent.state.excerpts import Excerpt
 from agent.steps.table_queries import (
     NamedTable,
     TableQuery,

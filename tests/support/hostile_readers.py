@@ -11,7 +11,6 @@ Reader = Callable[[str], Any]
 def readers() -> dict[str, Reader]:
     """Each function under measure, with the text in the place where a stranger's text arrives."""
     from agent import evidence
-    from agent.calls import Excerpt
     from agent.evidence import (
         citing,
         markers,
@@ -28,6 +27,7 @@ def readers() -> dict[str, Reader]:
     from agent.llm.extractive.sentence_ranking import score_lines
     from agent.slots import conversion, equivalence, grounding, reply_rows
     from agent.state import Slot
+    from agent.state.excerpts import Excerpt
     from agent.state.sanitizing import sanitize_line, strip_markup
     from agent.steps.synthesize import WriteAnswer
     from agent.strategies.loop.tags import find_all_contents

@@ -16,13 +16,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.calls import Excerpt
 from agent.calls.egress_filter import MAX_RULE_LETTERS, MAX_TEXT_LETTERS, QueryGuard
 from agent.errors import SearchFailed
 from agent.run.begin import research
 from agent.run.compose_calls import secrets_of
 from agent.settings import Settings, parse_settings
 from agent.state import Claim
+from agent.state.excerpts import Excerpt
 from agent.steps.synthesize import WriteAnswer
 from tests.support.hostile_world import NOTES, TOPIC, Attack, load_attacks
 from tests.support.obedience import ARMS, TOKEN, Outcome, Scene, leaks, live_links, unfounded_claims

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from agent.calls import AskMany, Excerpt
+from agent.calls import AskMany
 from agent.evidence import closest_sentences, estimate_tokens, first_sentences
 from agent.evidence.quantities import missing_quantities
 from agent.evidence.sentences import Span
@@ -24,6 +24,7 @@ from agent.state import (
     Source,
     Verdict,
 )
+from agent.state.excerpts import Excerpt
 from agent.state.reports import NO_ADDRESS, NOT_READ
 from agent.state.urls import canonical_url
 from agent.steps.judges import Docket, JudgeClaims, judge_groups

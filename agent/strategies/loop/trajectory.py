@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from agent import state
-from agent.calls import Excerpt
 from agent.evidence import content_words, estimate_tokens, render_sources, select_passages
 from agent.evidence.bm25 import ranked_length, ranked_text
 from agent.evidence.words import spaced_words
+from agent.state.excerpts import Excerpt
 from agent.state.urls import canonical_url
 from agent.steps.prompt_rules import escape
 

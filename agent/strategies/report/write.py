@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from agent.calls import Ask, Excerpt, Task, TaskKind
+from agent.calls import Ask, Task, TaskKind
 from agent.evidence import content_words, render_sources
 from agent.evidence.citing import explain_lost_citations, order_quotes
 from agent.evidence.selection import select_quoted
@@ -25,6 +25,7 @@ from agent.state import (
     Section,
     Warned,
 )
+from agent.state.excerpts import Excerpt
 from agent.state.plans import name_slot
 from agent.steps.ask_model import begin
 from agent.steps.evidence_choice import select_evidence
