@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from agent.answer.check_result import ReportCheck, Shares
+from agent.answer.counts import format_count
 from agent.answer.failures import failed_models, list_open_failures
-from agent.answer.messages import DISAGREE, format_count
+from agent.answer.messages import DISAGREE
 from agent.answer.report import all_claims
 from agent.answer.schema import Citation
 from agent.answer.states import State, Status, decide_state

@@ -85,15 +85,15 @@ def _with_archive(settings: Settings, reader: PageReader, web: Read) -> Read:
 
 def _with_registries(settings: Settings, web: Read) -> Read:
     """The same reader, which also reads what registries say of a DOI."""
-    from agent.evidence import doi
+    from agent.evidence.doi import SCHEME
     from agent.search import retractions
 
     notices = retractions.Retractions(settings.base_url("crossref"), settings.base_url("europepmc"))
 
     def read(url: str) -> Page:
-        if not url.startswith(doi.SCHEME):
+        if not url.startswith(SCHEME):
             return web(url)
-        notice = notices.find_notice(url.removeprefix(doi.SCHEME))
+        notice = notices.find_notice(url.removeprefix(SCHEME))
         return Page.from_text(url, notice, notice, utc_now())
 
     return read

@@ -21,7 +21,7 @@ from agent.documents.reading import read_body
 from tests.support.office_files import packed, pdf, word
 from tests.support.page_server import PageServer, html, reply
 
-DOCUMENTS = Path(__file__).parents[1] / "documents/plain_text"
+DOCUMENTS = Path(__file__).parents[1] / "documents/files"
 CHART = '<c:chartSpace xmlns:c="c"><c:ser/></c:chartSpace>'
 COMMENTS = (
     '<comments xmlns="x"><commentList><comment ref="B2"><text><r><t>Counted by </t></r>'

@@ -31,7 +31,7 @@ from agent.settings import parse_settings
 from tests.support.page_server import wait_for
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = Path(__file__).parents[1] / "documents/plain_text"
+DOCUMENTS = Path(__file__).parents[1] / "documents/files"
 
 
 @pytest.fixture

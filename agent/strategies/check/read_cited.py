@@ -9,7 +9,7 @@ from itertools import islice
 
 from agent.calls import Read, Search
 from agent.errors import OutsideError
-from agent.evidence.doi import find_doi
+from agent.evidence.doi import SCHEME, find_doi
 from agent.state import (
     CitedReport,
     Event,
@@ -54,7 +54,7 @@ class ReadCited:
         }
         for url, doi in islice(dois.items(), MOST_LOOKED_UP):
             with suppress(OutsideError):
-                yield LookedUp(url=url, notice=self.read(dois.SCHEME + doi).text)
+                yield LookedUp(url=url, notice=self.read(SCHEME + doi).text)
 
     def salvage(self, research: Research, report: CitedReport) -> Iterator[Event]:
         """After a halt: the pages that had been read by then."""
