@@ -11,13 +11,13 @@ AgentError               kind, message, remedy: the answer's `error` field
 ├── Halt                 gathering ends early; the answer comes from what there is
 │   ├── Stopped          the user asked for the best answer so far
 │   └── Exhausted        a cap of the budget is reached
-└── OutsideError         an outside call failed; `outcome`: how, `attempts`: every try
+└── ExternalCallError    an external call failed; `outcome`: how, `attempts`: every try
     ├── ModelFailed      no model gave a usable reply
     ├── SearchFailed     no search provider could be asked
     └── ReadFailed       a page could not be read
 
 Exceptions of libraries are translated into these once, where the library is called: in `llm/`,
-`sources/` and `outside/http.py`.
+`search/`, `pages/` and `calls/http.py`.
 """
 
 from __future__ import annotations
@@ -135,8 +135,8 @@ class Spent(NamedTuple):
 NOTHING_SPENT = Spent()
 
 
-class OutsideError(AgentError):
-    """An outside call failed after all retries; `attempts` lists every try."""
+class ExternalCallError(AgentError):
+    """An external call failed after all retries; `attempts` lists every try."""
 
     kind = "outside"
 
@@ -159,19 +159,19 @@ class OutsideError(AgentError):
         self.costs = costs  # the same for each model
 
 
-class ModelFailed(OutsideError):
+class ModelFailed(ExternalCallError):
     """No model gave a usable reply."""
 
     kind = "model"
 
 
-class SearchFailed(OutsideError):
+class SearchFailed(ExternalCallError):
     """No search provider could be asked."""
 
     kind = "search"
 
 
-class ReadFailed(OutsideError):
+class ReadFailed(ExternalCallError):
     """A page could not be read."""
 
     kind = "page"

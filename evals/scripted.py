@@ -80,10 +80,8 @@ def run_scripted(topic: str, model: Any, corpus: Path, bench: Bench, **settings:
     journal = Journal({**header, "strategy": made.strategy})
     spec = RunSpec(Path(), journal.header, made, RunRequest())
     limiter = RateLimiter(no_rate_limits())
-    outside = compose_calls(
-        spec, journal, [model], cache_sources(made, open_sources(made)), limiter
-    )
-    return finish(Run(spec, journal, outside, requested_slots(made)))
+    calls = compose_calls(spec, journal, [model], cache_sources(made, open_sources(made)), limiter)
+    return finish(Run(spec, journal, calls, requested_slots(made)))
 
 
 class Shown(NamedTuple):

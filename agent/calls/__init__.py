@@ -1,4 +1,4 @@
-"""The three outside calls: their contract, and what wraps them, such as journal and budget."""
+"""The three external calls: their contract, and what wraps them, such as journal and budget."""
 
 from agent.calls.contract import *
 from agent.calls.threads import *

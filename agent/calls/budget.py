@@ -1,4 +1,4 @@
-"""A run's usage of outside calls, and its budget, which is checked before each call."""
+"""A run's usage of external calls, and its budget, which is checked before each call."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ModelUsage(Frozen):
 
 
 class CallUsage(Frozen):
-    """Usage of outside calls. Tokens and `usd` are of models, and of searches that cost money.
+    """Usage of external calls. Tokens and `usd` are of models, and of searches that cost money.
 
     `usd` is None if a price is not known. `mended`: replies of models in another shape than was
     asked for, which were read as they are meant.
@@ -71,7 +71,7 @@ ANSWER_TIME_SHARE, MAX_ANSWER_TIME = 0.3, 15.0
 
 
 class Budget:
-    """The budget of a run: each outside call is reserved here before it is made.
+    """The budget of a run: each external call is reserved here before it is made.
 
     One model call is held back for the last answer. No cap is exceeded by more than one call under
     way: what the others under way may cost is kept for them. Only the cap of seconds ends a call

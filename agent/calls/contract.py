@@ -1,4 +1,4 @@
-"""The contract of the three outside calls: ask, search, read. Nothing else leaves the process.
+"""The contract of the three external calls: ask, search, read. Nothing else leaves the process.
 
 A step gets the calls that it needs. It knows nothing of retries, fallback, budget and journal:
 those wrap the calls in `agent/run/compose_calls.py`, and nowhere else.
@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVa
 from pydantic import Field
 
 from agent.calls.model_tools import Exchange, Tool
-from agent.errors import Halt, OutsideError
+from agent.errors import ExternalCallError, Halt
 from agent.state import Attempt, EarlierAnswer, Frozen, ModelCost, Page, SearchResults, Slot
 from agent.state.excerpts import Excerpt
 from agent.state.values import MAX_TOKENS
@@ -147,7 +147,7 @@ class AskMany(Ask, Protocol):
 
     def collect(
         self, tasks: Sequence[Task[AnswerT]], /
-    ) -> Iterator[Reply[AnswerT] | OutsideError | Halt]:
+    ) -> Iterator[Reply[AnswerT] | ExternalCallError | Halt]:
         """Outcomes in the order of the tasks, which are asked side by side.
 
         Where the run is halted, those that have ended are told all the same.
@@ -155,10 +155,10 @@ class AskMany(Ask, Protocol):
 
 
 class Call(Protocol[RequestT, ResponseT]):
-    """An outside call: made and waited for, made ahead of need, or made in a group."""
+    """An external call: made and waited for, made ahead of need, or made in a group."""
 
     def __call__(self, request: RequestT) -> ResponseT:
-        """Make the call and wait for it. Raises OutsideError."""
+        """Make the call and wait for it. Raises ExternalCallError."""
 
     def start(self, request: RequestT) -> Future[ResponseT]:
         """Make the call without waiting. Equal requests share one result."""
@@ -166,7 +166,7 @@ class Call(Protocol[RequestT, ResponseT]):
     def result_if_done(self, request: RequestT) -> ResponseT | None:
         """The result of a call that has already succeeded, else None. Never waits."""
 
-    def collect(self, requests: Sequence[RequestT]) -> Iterator[ResponseT | OutsideError]:
+    def collect(self, requests: Sequence[RequestT]) -> Iterator[ResponseT | ExternalCallError]:
         """Outcomes in the order of the requests. A call much slower than the others is given up."""
 
 
@@ -182,11 +182,11 @@ class Parent(NamedTuple):
     read: Read
 
 
-class Outside(NamedTuple):
+class ExternalCalls(NamedTuple):
     """The three calls of a run, its fallback model, and how to prepare and to release them."""
 
     ask: AskMany
-    fallback: Ask  # answers where no model does; it makes no outside call, so it is not recorded
+    fallback: Ask  # answers where no model does; it makes no external call, so it is not recorded
     search: Search
     read: Read
     warm: Callable[[], None]  # imports and connects ahead of the first call

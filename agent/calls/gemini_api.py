@@ -20,7 +20,7 @@ from agent.calls.http import (
     parse_retry_after,
 )
 from agent.calls.transport import find_proxy, load_tls_context
-from agent.errors import ModelFailed, OutsideError
+from agent.errors import ExternalCallError, ModelFailed
 from agent.state.json_data import get_objects
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class GeminiConnection:
         self,
         account: GeminiAccount,
         timeout: float,
-        error_class: type[OutsideError] = ModelFailed,
+        error_class: type[ExternalCallError] = ModelFailed,
     ) -> None:
         """`timeout`: seconds for one read. `error_class`: of what `call` raises."""
         self._account = account
@@ -163,7 +163,7 @@ class GeminiConnection:
             raise self._endpoint.build_error("not_found", "not a valid model: it writes no text")
         return model.input_token_limit
 
-    def _translate(self, error: APIError) -> OutsideError:
+    def _translate(self, error: APIError) -> ExternalCallError:
         said, remedy = f"{error.code} {error.message or error.status}", ""
         if error.code and 300 <= error.code < 400:
             said = f"HTTP {error.code}, {describe_redirect(_headers_of(error).get('location'))}"

@@ -18,7 +18,7 @@ from urllib.parse import quote, quote_plus
 
 from agent.calls.threads import run_with_timeout
 from agent.calls.transport import explain_failure, open_session
-from agent.errors import OutsideError, SearchFailed
+from agent.errors import ExternalCallError, SearchFailed
 from agent.state import Outcome
 from agent.state.json_data import InvalidJson, Json, get_objects, get_path, parse_json
 from agent.state.sanitizing import strip_markup
@@ -88,7 +88,7 @@ class Endpoint:
     key_name: str = ""  # empty: the service has no key
     secret: str = field(default="", repr=False)
     timeout: float = 20.0
-    error_class: type[OutsideError] = SearchFailed
+    error_class: type[ExternalCallError] = SearchFailed
     longest: float | None = None  # seconds for a reply that keeps coming; None: `timeout`
     needs_key: bool = True  # if it has one at all
     model_name: str = ""  # the variable of its model; empty: it has none
@@ -129,7 +129,9 @@ class Endpoint:
             raise self.build_error("invalid", "a JSON object without a list of results")
         return get_objects(body, *keys)
 
-    def error_from_message(self, message: object, otherwise: Outcome = "rejected") -> OutsideError:
+    def error_from_message(
+        self, message: object, otherwise: Outcome = "rejected"
+    ) -> ExternalCallError:
         """The error for a refusal with HTTP status 200: a text, or a body. It says the outcome."""
         text = message if isinstance(message, str) else find_error_message(message)
         outcome = self.classify(_find_status(message), text, otherwise)
@@ -147,7 +149,7 @@ class Endpoint:
 
     def build_error(
         self, outcome: Outcome, detail: str, retry_after: float | None = None, remedy: str = ""
-    ) -> OutsideError:
+    ) -> ExternalCallError:
         """An error of this service, with a remedy that fits the outcome, and without the key."""
         is_quoted = self.secret[:1] in ("'", '"')
         if outcome == "not_found" and self.model_name and re.search(UNKNOWN_MODEL, detail, re.I):
@@ -187,7 +189,7 @@ class Endpoint:
             # not the error's own text, which holds the URL and the key
             raise self.describe_failure(error) from None
 
-    def describe_failure(self, error: Exception) -> OutsideError:
+    def describe_failure(self, error: Exception) -> ExternalCallError:
         """A failed request, by exception types alone: texts may hold the key."""
         if type(error).__name__ in ("InvalidHeader", "UnicodeEncodeError"):
             return self.build_error("bad_key", "the key contains characters that no key has")
@@ -211,7 +213,7 @@ class Endpoint:
 
     def _error_from_response(
         self, status: int, headers: Mapping[str, str], data: bytes
-    ) -> OutsideError:
+    ) -> ExternalCallError:
         body = _parse_json(data)
         message = find_error_message(body)
         outcome = self.classify(_find_status(body) or status, message)

@@ -1,4 +1,4 @@
-"""The journal: the durable record of a run's outside calls.
+"""The journal: the durable record of a run's external calls.
 
 Each call is written as one line when it ends (`journal_reader.py` has the format) and handed to the
 operating system at once, so it survives a crash of the process. The file is synced to the disk
@@ -47,10 +47,10 @@ class Journal:
         self.is_replay = False  # a call that the journal does not hold is an error
         self.halt_reason = ""  # why gathering ended early, in words
         self.late_keys: set[str] = set()  # calls under way at that moment: a replay ignores them
-        self.stop = threading.Event()  # set: no new call goes outside
+        self.stop = threading.Event()  # set: no new call is made
         self.calls: list[Json] = []  # every call that this run used, in the order they ended
         self.recalled_count = 0  # how many of them were answered from the file
-        self.recalled_outside_count = 0  # and how many of these an earlier part made outside
+        self.recalled_external_count = 0  # and how many of these an earlier part made
         self.in_flight: dict[str, Future[Any]] = {}  # calls by key, ended ones too
         self.start_times: dict[str, float] = {}  # by key, in `elapsed_seconds`
         self.subjects: dict[str, str] = {}  # by key: the call in words
@@ -179,7 +179,7 @@ class Journal:
                 self._write_line(line, sync=line["call"] == "ask")
             if not write:
                 self.recalled_count += 1
-                self.recalled_outside_count += not is_of_parent(line)
+                self.recalled_external_count += not is_of_parent(line)
         return True
 
     def halt(self, reason: str, keys: Iterable[str]) -> str:

@@ -24,10 +24,10 @@ from pydantic import ConfigDict, Field, ValidationError
 from agent.calls.input_file import open_regular, read_at, read_lines
 from agent.errors import (
     NON_RETRYABLE,
+    ExternalCallError,
     JournalDamaged,
     JournalError,
     ModelFailed,
-    OutsideError,
     ReadFailed,
     SearchFailed,
     Spent,
@@ -109,7 +109,7 @@ class AnswerLine(_Line):
 
 
 #: What a failed call of each kind raises.
-ERROR_CLASSES: dict[str, type[OutsideError]] = {
+ERROR_CLASSES: dict[str, type[ExternalCallError]] = {
     "ask": ModelFailed,
     "search": SearchFailed,
     "read": ReadFailed,
@@ -130,7 +130,7 @@ class RecordedError(Frozen):
     costs: tuple[ModelCost, ...] = ()
 
 
-def encode_error(error: OutsideError) -> Json:
+def encode_error(error: ExternalCallError) -> Json:
     """An error as it is written."""
     values = {name: getattr(error, name) for name in ("outcome", "message", "remedy", "attempts")}
     recorded = RecordedError(**values, **error.spent._asdict(), costs=error.costs)
@@ -138,7 +138,7 @@ def encode_error(error: OutsideError) -> Json:
     return recorded.model_dump(mode="json", exclude=unpaid)
 
 
-def decode_error(kind: str, written: Json) -> OutsideError:
+def decode_error(kind: str, written: Json) -> ExternalCallError:
     """The error of a call that a journal holds. Raises ValueError."""
     values = dict(RecordedError.model_validate(written))
     spent = Spent(*(values.pop(name) for name in Spent._fields))

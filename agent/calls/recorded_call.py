@@ -1,4 +1,4 @@
-"""An outside call that is made once: answered by the journal, shared in flight, or made now."""
+"""An external call that is made once: answered by the journal, shared in flight, or made now."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agent.calls.deadline import GroupDeadline, WaitLimits
 from agent.calls.journal import Journal, call_key
 from agent.calls.journal_reader import ERROR_CLASSES, CallLine, decode_error, encode_error
 from agent.calls.threads import spawn
-from agent.errors import AgentError, Halt, JournalDamaged, JournalError, OutsideError, Stopped
+from agent.errors import AgentError, ExternalCallError, Halt, JournalDamaged, JournalError, Stopped
 from agent.state.json_data import Json
 
 STOPPED = "The run was stopped before it ended; the answer comes from what had been read."
@@ -43,7 +43,7 @@ class RecordedCall(ABC, Generic[Req, Res]):
 
     @abstractmethod
     def make(self, request: Req) -> Res:
-        """Make the call. Raises OutsideError."""
+        """Make the call. Raises ExternalCallError."""
 
     @abstractmethod
     def encode_request(self, request: Req) -> Json:
@@ -76,9 +76,9 @@ class RecordedCall(ABC, Generic[Req, Res]):
         """After a response came from the journal."""
 
     def __call__(self, request: Req) -> Res:
-        """Make the call and wait. Raises OutsideError, or Halt."""
+        """Make the call and wait. Raises ExternalCallError, or Halt."""
         outcome = next(self._outcomes([request]))
-        if isinstance(outcome, OutsideError):
+        if isinstance(outcome, ExternalCallError):
             raise outcome
         return outcome
 
@@ -95,7 +95,7 @@ class RecordedCall(ABC, Generic[Req, Res]):
         return future
 
     def _begin(self, flight: Flight) -> None:
-        """Answer a call from the journal, refuse it, or go outside."""
+        """Answer a call from the journal, refuse it, or make it."""
         if self._recall(flight):
             return
         if refusal := self._find_refusal(flight):
@@ -106,7 +106,7 @@ class RecordedCall(ABC, Generic[Req, Res]):
         spawn(lambda: self._make(flight))
 
     def _find_refusal(self, flight: Flight) -> AgentError | None:
-        """What keeps a call from going outside; None if it may go. It is not recorded."""
+        """Why a call may not be made; None if it may. It is not recorded."""
         if self._journal.is_replay:
             return self._missing_call_error(flight)
         if self._journal.stop.is_set():
@@ -140,11 +140,11 @@ class RecordedCall(ABC, Generic[Req, Res]):
             return None
         return future.result()
 
-    def collect(self, requests: Sequence[Req]) -> Iterator[Res | OutsideError]:
+    def collect(self, requests: Sequence[Req]) -> Iterator[Res | ExternalCallError]:
         """Outcomes in the order of the requests. Raises Halt."""
         return self._outcomes(requests)
 
-    def _outcomes(self, requests: Sequence[Req]) -> Iterator[Res | OutsideError]:
+    def _outcomes(self, requests: Sequence[Req]) -> Iterator[Res | ExternalCallError]:
         requests = list(map(self.prepare, requests))
         try:
             yield from self._collect(requests)
@@ -163,7 +163,7 @@ class RecordedCall(ABC, Generic[Req, Res]):
             return [self._flight_of(request).key for request in requests]
         return list(self._journal.in_flight)
 
-    def _collect(self, requests: Sequence[Req]) -> Iterator[Res | OutsideError]:
+    def _collect(self, requests: Sequence[Req]) -> Iterator[Res | ExternalCallError]:
         futures = [self._start(request) for request in requests]
         deadline = GroupDeadline(futures, self._limits, lambda: self._slowest_recalled)
         for request, future in zip(requests, futures, strict=True):
@@ -177,7 +177,7 @@ class RecordedCall(ABC, Generic[Req, Res]):
                 self._give_up(self._flight_of(request)._replace(future=future), deadline.outcome())
             try:
                 yield future.result()
-            except OutsideError as error:
+            except ExternalCallError as error:
                 yield error
 
     def _ended_at_halt(self, request: Req, requests: Sequence[Req]) -> bool:
@@ -198,13 +198,15 @@ class RecordedCall(ABC, Generic[Req, Res]):
         return False
 
     def _make(self, flight: Flight) -> None:
-        """Go outside, and record what comes of it."""
-        outcome: Res | OutsideError
+        """Make the call, and record what comes of it."""
+        outcome: Res | ExternalCallError
         try:
             outcome = self.make(flight.request)
             result = {"response": self.encode_response(outcome)}
         except Exception as error:  # a provider's failure becomes a recorded outcome
-            outcome = error if isinstance(error, OutsideError) else self._unexpected_error(error)
+            outcome = (
+                error if isinstance(error, ExternalCallError) else self._unexpected_error(error)
+            )
             result = {"error": encode_error(outcome)}
         self._end(flight, outcome, result | self._timing(flight), write=True)
 
@@ -219,17 +221,17 @@ class RecordedCall(ABC, Generic[Req, Res]):
         self._end(flight, error, result | self._timing(flight), write=True)
 
     def _timing(self, flight: Flight) -> Json:
-        """When a call went outside, and how long it took, in seconds of the run."""
+        """When a call was made, and how long it took, in seconds of the run."""
         began = self._journal.start_times[flight.key]
         return {"began": began, "seconds": round(self._journal.elapsed_seconds() - began, 3)}
 
-    def _unexpected_error(self, error: Exception) -> OutsideError:
+    def _unexpected_error(self, error: Exception) -> ExternalCallError:
         """For a bug, here or in a library: its type alone, since its text may hold a key."""
         name = self.name
         return ERROR_CLASSES[name](f"An unexpected {type(error).__name__} in the {name}.")
 
     def _end(
-        self, flight: Flight, outcome: Res | OutsideError, result: Json, *, write: bool
+        self, flight: Flight, outcome: Res | ExternalCallError, result: Json, *, write: bool
     ) -> None:
         """Record a call's outcome, then publish it. Only the first outcome of a call counts."""
         line = {"call": self.name, "key": flight.key, "request": flight.body, **result}
@@ -237,7 +239,7 @@ class RecordedCall(ABC, Generic[Req, Res]):
             return
         if write:
             self.on_end(flight.request)
-        if isinstance(outcome, OutsideError):
+        if isinstance(outcome, ExternalCallError):
             flight.future.set_exception(outcome)
         else:
             flight.future.set_result(outcome)
@@ -268,7 +270,7 @@ class RecordedCall(ABC, Generic[Req, Res]):
             self._end(flight, outcome, result | timing, write=False)
         return True
 
-    def _decode(self, request: Req, line: CallLine) -> tuple[Res | OutsideError, Json]:
+    def _decode(self, request: Req, line: CallLine) -> tuple[Res | ExternalCallError, Json]:
         """What a line says came of a call, and the same as it is written."""
         if "error" in line.model_fields_set:
             error = decode_error(self.name, line.error)

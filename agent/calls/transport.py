@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
-from agent.errors import OutsideError, ReadFailed
+from agent.errors import ExternalCallError, ReadFailed
 from agent.state.urls import find_host
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 CERTIFICATES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_DIR")
 
 
-def load_tls_context(error_class: type[OutsideError] = ReadFailed) -> ssl.SSLContext:
+def load_tls_context(error_class: type[ExternalCallError] = ReadFailed) -> ssl.SSLContext:
     """The TLS context with the certificates that the environment names, else the system's.
 
     All connections of the process share it, since making it takes 20 ms. Raises `error_class` where
@@ -69,7 +69,7 @@ def load_proxies() -> dict[str, str]:
     return {s: p.replace("socks://", "socks5://", 1) for s, p in proxies.items()}
 
 
-def require_library(proxy: str, error_class: type[OutsideError] = ReadFailed) -> str:
+def require_library(proxy: str, error_class: type[ExternalCallError] = ReadFailed) -> str:
     """A proxy. Raises `error_class` for one of SOCKS where the libraries for it are missing."""
     if not proxy.startswith("socks") or all(map(find_spec, ("socks", "socksio"))):
         return proxy
@@ -91,7 +91,7 @@ def bypasses_proxy(host: str) -> bool:
     )
 
 
-def find_proxy(url: str, error_class: type[OutsideError]) -> str | None:
+def find_proxy(url: str, error_class: type[ExternalCallError]) -> str | None:
     """The proxy for a URL; None where its host is asked straight. Raises `error_class`."""
     try:
         parts = urlsplit(url)
@@ -103,7 +103,7 @@ def find_proxy(url: str, error_class: type[OutsideError]) -> str | None:
     return proxy and require_library(proxy, error_class)
 
 
-def open_session(url: str, error_class: type[OutsideError]) -> requests.Session:
+def open_session(url: str, error_class: type[ExternalCallError]) -> requests.Session:
     """A session of requests for a URL, which reads no `~/.netrc`. Raises `error_class`."""
     import requests
     from requests.adapters import HTTPAdapter

@@ -38,8 +38,8 @@ Exit status: 0; 1 could not run, or a question from a pipe ended in an error;
 def command(as_json: bool, **options: Any) -> int:
     """Ask question after question; each is understood after the last one.
 
-    What earlier answers read is searched first, free and offline. Only what stays open goes
-    outside.
+    What earlier answers read is searched first, free and offline. Only what stays open is
+    searched on the web.
     """
     shell.require_stdin()
     shell.require_stdout()

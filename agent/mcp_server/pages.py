@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from pydantic import Field
 
 from agent.answer.addresses import SCHEME, CorpusAddresses
-from agent.errors import AgentError, OutsideError
+from agent.errors import AgentError, ExternalCallError
 from agent.run.page_readers import open_page_reader
 from agent.run.retriever import Sources, find_corpus, uses_web
 from agent.run.search_once import open_limited_sources, search_once
@@ -79,7 +79,7 @@ class PageTools:
         with open_limited_sources(settings) as sources:
             try:
                 yield settings, sources
-            except OutsideError as error:  # which may name a file of this machine
+            except ExternalCallError as error:  # which may name a file of this machine
                 text = _addresses(settings).shorten_text(error.message)
                 raise AgentError(text, error.remedy) from None
 

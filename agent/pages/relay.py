@@ -106,18 +106,18 @@ class _Relayed(StreamRequestHandler):
         url = f"https://{target}/" if is_tunnel else target
         try:
             proxy = self.server.find_proxy(url)
-            outside = self.server.connect(url)
+            upstream = self.server.connect(url)
         except (ReadFailed, OSError, ValueError):
             self.wfile.write(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
             return
-        with outside:
+        with upstream:
             if is_tunnel and not proxy:
                 self.wfile.write(b"HTTP/1.1 200 Connected\r\n\r\n")
             else:
                 asked = target if proxy else _cut_path(target)
-                outside.sendall(f"{method} {asked} {version}\r\n".encode("latin-1"))
-                outside.sendall(_write_fields(fields, proxy, is_tunnel=is_tunnel))
-            self._relay(outside, is_tunnel=is_tunnel)
+                upstream.sendall(f"{method} {asked} {version}\r\n".encode("latin-1"))
+                upstream.sendall(_write_fields(fields, proxy, is_tunnel=is_tunnel))
+            self._relay(upstream, is_tunnel=is_tunnel)
 
     def _read_head(self) -> bytes:
         """A request up to the empty line after its fields."""
@@ -129,15 +129,15 @@ class _Relayed(StreamRequestHandler):
             head += line
         return head
 
-    def _relay(self, outside: socket.socket, *, is_tunnel: bool) -> None:
+    def _relay(self, upstream: socket.socket, *, is_tunnel: bool) -> None:
         """Pass bytes both ways until one side ends, or the page has loaded enough.
 
-        Outside a tunnel what the browser sends after an answer is another request, perhaps for
+        Without a tunnel what the browser sends after an answer is another request, perhaps for
         another host: it is sent again on a connection of its own.
         """
         browser = self.connection
         has_answered = False
-        other = {browser: outside, outside: browser}
+        other = {browser: upstream, upstream: browser}
         with suppress(OSError, ValueError):
             while ready := select.select(list(other), [], [], WAIT)[0]:
                 for one in ready:
@@ -145,7 +145,7 @@ class _Relayed(StreamRequestHandler):
                     is_next = has_answered and one is browser and not is_tunnel
                     if not data or is_next or not self.server.count(len(data)):
                         return
-                    has_answered |= one is outside
+                    has_answered |= one is upstream
                     other[one].sendall(data)
 
 
@@ -158,7 +158,7 @@ def _cut_path(url: str) -> str:
 def _write_fields(fields: bytes, proxy: SplitResult | None, *, is_tunnel: bool) -> bytes:
     """The fields of a request, with the proxy's password where it has one.
 
-    Outside a tunnel the server closes the connection after its answer.
+    Without a tunnel the server closes the connection after its answer.
     """
     dropped = (b"proxy-",) if is_tunnel else (b"proxy-", b"connection:", b"keep-alive:")
     lines = fields.rstrip(b"\r\n").split(b"\r\n")

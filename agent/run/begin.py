@@ -62,8 +62,8 @@ def research(
     sources = _open_sources(spec, shared.corpus)
     journal = _open_journal(spec, sources)  # last, so that a run that cannot be made leaves no file
     limiter = RateLimiter(shared.limits)
-    outside = compose_calls(spec, journal, shared.models, sources, limiter)
-    return Run(spec, journal, outside, slots, data_model)
+    calls = compose_calls(spec, journal, shared.models, sources, limiter)
+    return Run(spec, journal, calls, slots, data_model)
 
 
 def _replay(
@@ -82,8 +82,8 @@ def _replay(
     settings, request = restore_shape(topic, settings, request, journal.header)
     request = request.model_copy(update={"replay": path})
     spec = RunSpec(path, journal.header, settings, request)
-    outside = compose_calls(spec, journal, [], Sources(), RateLimiter(no_rate_limits()))
-    return Run(spec, journal, outside, requested_slots(settings), data_model)
+    calls = compose_calls(spec, journal, [], Sources(), RateLimiter(no_rate_limits()))
+    return Run(spec, journal, calls, requested_slots(settings), data_model)
 
 
 def _take_request(request: RunRequest, overrides: dict[str, Any]) -> RunRequest:

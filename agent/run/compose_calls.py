@@ -1,4 +1,4 @@
-"""The outside calls of a run: the one place where journal, budget and providers are composed."""
+"""The external calls of a run: the one place where journal, budget and providers are composed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from agent.calls import Outside, Parent, Task, spawn
+from agent.calls import ExternalCalls, Parent, Task, spawn
 from agent.calls.budget import Budget, Caps, sum_usage
 from agent.calls.egress_filter import QueryGuard
 from agent.calls.journal import Journal
@@ -47,7 +47,7 @@ def compose_calls(
     models: Sequence[Model],
     sources: Sources,
     rate_limiter: RateLimiter,
-) -> Outside:
+) -> ExternalCalls:
     """Compose the three calls of a run, each with what wraps it, the outermost first:
 
     ask:    journal(budget(fallback and retry(rate limit(model))))
@@ -76,7 +76,7 @@ def compose_calls(
     timeout = 2 * settings.search_timeout
     recorded_search = RecordedSource(context, "search", SearchResults, search, timeout)
     recorded_search.recalled = sources.count_earlier
-    return Outside(
+    return ExternalCalls(
         RecordedAsk(context, chain, orders, settings, guard),
         answer_extractively,
         recorded_search,
@@ -168,7 +168,7 @@ def _make_budget(spec: RunSpec, journal: Journal, orders: Orders) -> Budget:
     return Budget(
         caps,
         lambda: sum_usage(journal.calls),
-        lambda: journal.recalled_outside_count,
+        lambda: journal.recalled_external_count,
         reserved,
         spec.began,
     )

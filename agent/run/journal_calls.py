@@ -1,4 +1,4 @@
-"""The outside calls of a run as its journal records them: to models, searches and pages."""
+"""The external calls of a run as its journal records them: to models, searches and pages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agent.calls.deadline import WaitLimits
 from agent.calls.egress_filter import QueryGuard
 from agent.calls.journal import Journal, call_key
 from agent.calls.recorded_call import RecordedCall
-from agent.errors import Halt, OutsideError
+from agent.errors import ExternalCallError, Halt
 from agent.llm import ModelChain
 from agent.run.costs import estimate_cost, estimate_task_tokens
 from agent.run.models import Orders
@@ -122,7 +122,7 @@ class RecordedAsk(RecordedCall[Task[Any], Reply[Any]]):
 
     def collect(  # type: ignore[override]  # a halt is an outcome too
         self, requests: Sequence[Task[Any]]
-    ) -> Iterator[Reply[Any] | OutsideError | Halt]:
+    ) -> Iterator[Reply[Any] | ExternalCallError | Halt]:
         """Ask side by side: outcomes in their order, after a halt those of what has ended."""
         left = list(requests)
         try:

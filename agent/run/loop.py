@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Self
 
-from agent.calls import Outside
+from agent.calls import ExternalCalls
 from agent.calls.budget import CallUsage, sum_usage
 from agent.calls.journal import Journal
 from agent.calls.journal_reader import DAMAGE
@@ -39,15 +39,15 @@ class Run:
         self,
         spec: RunSpec,
         journal: Journal,
-        outside: Outside,
+        calls: ExternalCalls,
         slots: tuple[Slot, ...],
         data_model: type[BaseModel] | None = None,
     ) -> None:
         """`data_model`: the class of the answer's data; None: it is plain."""
         self._start_time = time.monotonic()
         self._settings, self._request = spec.settings, spec.request
-        self._journal, self._outside = journal, outside
-        self._strategy = build_strategy(outside, spec.settings, spec.request)
+        self._journal, self._calls = journal, calls
+        self._strategy = build_strategy(calls, spec.settings, spec.request)
         self._data_model = data_model
         self._thread: int | None = None  # that runs it
         self._starting = threading.Lock()
@@ -66,7 +66,7 @@ class Run:
             self._answer = self._end()
         finally:
             self._journal.close()
-            self._outside.close()
+            self._calls.close()
             self._ended.set()
 
     def _grow(self) -> Iterator[Event]:
@@ -105,7 +105,7 @@ class Run:
         self.stop()
         if self._start():  # it never ran
             self._journal.close()
-            self._outside.close()
+            self._calls.close()
             self._ended.set()
 
     def _events(self) -> Iterator[Event]:
@@ -126,7 +126,7 @@ class Run:
         reported = {event.message for event in self.research.events_of(Warned)}
         recorded = map(str, self._journal.header.get("warnings", ()))
         found = (self._journal.problem, self._prompt_warning(), *recorded)
-        for message in dict.fromkeys((*found, *self._outside.warnings())):
+        for message in dict.fromkeys((*found, *self._calls.warnings())):
             if message and message not in reported:
                 yield Warned(message=message)
 
@@ -210,7 +210,7 @@ class Run:
         return str(self._journal.header.get("corpus", ""))
 
     def stop(self) -> None:
-        """Gather no more: the run ends within one outside call, with the best answer so far."""
+        """Gather no more: the run ends within one external call, with the best answer so far."""
         self._journal.stop.set()
 
     def call_usage(self) -> CallUsage:
@@ -249,7 +249,7 @@ class Run:
         from agent.answer.build import warm_validators
         from agent.evidence.credibility import warm_owners
 
-        self._outside.warm()
+        self._calls.warm()
         warm_owners()
         warm_validators()
 
@@ -279,7 +279,7 @@ class LateRun:
                 run.stop()
 
     def stop(self) -> None:
-        """Gather no more: the run ends within one outside call, with the best answer so far."""
+        """Gather no more: the run ends within one external call, with the best answer so far."""
         with self._lock:
             self._is_stopped = True
             if self._run:

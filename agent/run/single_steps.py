@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from agent.calls import Outside
+from agent.calls import ExternalCalls
 from agent.calls.journal import Journal
 from agent.calls.rate_limits import RateLimiter
 from agent.run.compose_calls import cache_sources, compose_calls
@@ -97,22 +97,22 @@ def _run(
     research = Research(topic, requested_slots(settings))
     for event in before:
         research.grow(event)
-    with _open_calls(topic, settings) as outside:
-        step = getattr(build_strategy(outside, settings, RunRequest()), name)
+    with _open_calls(topic, settings) as calls:
+        step = getattr(build_strategy(calls, settings, RunRequest()), name)
         return research, [research.grow(event) for event in step(research)]
 
 
 @contextmanager
-def _open_calls(topic: str, settings: Settings) -> Iterator[Outside]:
+def _open_calls(topic: str, settings: Settings) -> Iterator[ExternalCalls]:
     path, request = Path(f"{new_run_name()}.jsonl"), RunRequest()
     spec = RunSpec(path, make_header(path, topic, settings, request, None), settings, request)
     limiter = RateLimiter(open_rate_limits(settings))
     sources = cache_sources(settings, open_sources(settings))
-    outside = compose_calls(spec, Journal(spec.header), make_models(settings), sources, limiter)
+    calls = compose_calls(spec, Journal(spec.header), make_models(settings), sources, limiter)
     try:
-        yield outside
+        yield calls
     finally:
-        outside.close()
+        calls.close()
 
 
 def _read_docs(topic: str, docs: Iterable[Doc]) -> Iterator[Event]:

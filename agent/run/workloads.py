@@ -40,7 +40,7 @@ class Workload(NamedTuple):
 
     @property
     def calls(self) -> int:
-        """Outside calls of all kinds."""
+        """External calls of all kinds."""
         return self.asks + self.searches + self.pages
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from agent.calls.http import Endpoint
-from agent.errors import OutsideError, ReadFailed
+from agent.errors import ExternalCallError, ReadFailed
 from agent.state.json_data import get_objects, get_path
 from agent.state.sanitizing import sanitize_line
 from agent.version import USER_AGENT
@@ -30,13 +30,13 @@ class Retractions(NamedTuple):
     def find_notice(self, doi: str) -> str:
         """What says that a work was retracted; "" if nothing does. ReadFailed if neither knows."""
         notices: list[str] = []
-        errors: list[OutsideError] = []
+        errors: list[ExternalCallError] = []
         for ask in (self._ask_crossref, self._ask_europepmc):
             if any(notices):
                 break
             try:
                 notices.append(ask(doi))
-            except OutsideError as error:
+            except ExternalCallError as error:
                 errors.append(error)
         if not notices:
             raise errors[0]

@@ -179,7 +179,7 @@ class LiveRun:
         self.finish(build_error_answer(self._summary.question, as_agent_error(error)))
 
     def stop(self) -> None:
-        """Make no more outside calls: the run ends within one, with the best answer so far."""
+        """Make no more external calls: the run ends within one, with the best answer so far."""
         with self._lock:
             self.cancelled = self.cancelled or not self.has_ended
         self._late.stop()

@@ -29,7 +29,7 @@ class Metrics:
             "agent_step_seconds", "Seconds until each event of runs.", ["step"], registry=registry
         )
         self._calls = Counter(
-            "agent_calls", "Outside calls.", ["what", "provider", "outcome"], registry=registry
+            "agent_calls", "External calls.", ["what", "provider", "outcome"], registry=registry
         )
         self._tokens = Counter(
             "agent_tokens", "Tokens of models.", ["direction"], registry=registry

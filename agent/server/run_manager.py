@@ -168,7 +168,7 @@ class Runs:
             self._finished.popitem(last=False)
 
     def cancel(self, live: LiveRun) -> None:
-        """Stop a run within one outside call; a queued one never starts."""
+        """Stop a run within one external call; a queued one never starts."""
         live.stop()
         with self._lock:
             is_queued = live in self._queue

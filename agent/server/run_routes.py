@@ -54,7 +54,7 @@ def add_run_routes(app: FastAPI, backend: Backend) -> None:
 
     @app.post("/api/runs/{name}/cancel")
     async def cancel(name: RunName) -> RunSummary:
-        """Stop a run: it ends within one outside call, with the best answer so far."""
+        """Stop a run: it ends within one external call, with the best answer so far."""
         live = await backend.find(name)
         await run_in_threadpool(backend.runs.cancel, live)
         return live.summary

@@ -1,7 +1,7 @@
 """How a step asks a model, and the events that record the outcome.
 
 A step that can go on without a model asks with a fallback: an `Ask` that is not recorded and never
-fails, which is the extractive engine (`Outside.fallback`).
+fails, which is the extractive engine (`ExternalCalls.fallback`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Generator
 from typing import Literal
 
 from agent.calls import AnswerT, Ask, Reply, Task
-from agent.errors import NON_RETRYABLE, AgentError, Halt, ModelFailed, OutsideError, Stopped
+from agent.errors import NON_RETRYABLE, AgentError, ExternalCallError, Halt, ModelFailed, Stopped
 from agent.state import Asked, Event, Failed, Halted, Outcome
 
 #: What `ask` raises when a task gets no answer. The step then goes on without a model.
@@ -75,7 +75,10 @@ def failure_event(task: Task[AnswerT], error: AgentError) -> Failed | Halted:
 
 
 def call_failure(
-    what: Literal["llm", "search", "page"], subject: str, error: OutsideError, stand_in: str = ""
+    what: Literal["llm", "search", "page"],
+    subject: str,
+    error: ExternalCallError,
+    stand_in: str = "",
 ) -> Failed:
     """The event of a task, a query or a page that failed; the run goes on without it."""
     said = {name: getattr(error, name) for name in ("outcome", "message", "remedy", "attempts")}

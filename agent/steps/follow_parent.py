@@ -10,7 +10,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from agent.calls import Ask, Parent, Task, TaskKind
-from agent.errors import OutsideError
+from agent.errors import ExternalCallError
 from agent.state import (
     EarlierAnswer,
     Event,
@@ -123,7 +123,7 @@ class FollowParent:
         """The events of the searches; that the pages cannot be had is told once."""
         faults: dict[str, None] = {}
         for outcome in self.parent.search.collect(queries):
-            if isinstance(outcome, OutsideError):
+            if isinstance(outcome, ExternalCallError):
                 faults[outcome.message] = None
             else:
                 yield Recalled(found=outcome)
@@ -136,7 +136,7 @@ class FollowParent:
         hits = hits[: self.pages]
         outcomes = self.parent.read.collect([hit.url for hit in hits])
         for hit, outcome in zip(hits, outcomes, strict=True):
-            if isinstance(outcome, OutsideError):
+            if isinstance(outcome, ExternalCallError):
                 yield call_failure("page", hit.url, outcome)
             else:
                 yield from source_events(outcome, hit)

@@ -9,7 +9,7 @@ from itertools import takewhile
 
 from agent.calls import Read, Search
 from agent.calls.contract import FOR_OWN, FOR_RESEARCH
-from agent.errors import OutsideError, SearchFailed
+from agent.errors import ExternalCallError, SearchFailed
 from agent.evidence import content_words
 from agent.evidence.prompt_injection import instruction_warning
 from agent.state import (
@@ -88,9 +88,9 @@ class WebSearchTool:
                 self.prefetch(query, research.topic, research.pages_tried_before)
         else:
             self._prefetch_further(sent, research.topic, research.pages_tried_before)
-        failures: list[OutsideError] = []
+        failures: list[ExternalCallError] = []
         for query, outcome in zip(queries, self.search.collect(sent), strict=True):
-            if isinstance(outcome, OutsideError):
+            if isinstance(outcome, ExternalCallError):
                 failures.append(outcome)
                 yield call_failure("search", query, outcome)
             else:
@@ -137,7 +137,7 @@ def read_pages(read: Read, hits: Sequence[Hit], research: Research) -> Iterator[
     """
     outcomes = read.collect([hit.url for hit in hits])
     for hit, outcome in zip(hits, outcomes, strict=True):
-        if isinstance(outcome, OutsideError):
+        if isinstance(outcome, ExternalCallError):
             is_unwanted = outcome.outcome == "skipped"  # so its snippet is unwanted too
             snippet_page = None if is_unwanted else _snippet_page(hit, research)
             stand_in = "its snippet" if snippet_page else ""

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from agent.calls import Outside, Task
+from agent.calls import ExternalCalls, Task
 from agent.errors import ReadFailed, SearchFailed
 from agent.llm import Generation
 from agent.search.search_options import SearchOptions
@@ -146,11 +146,11 @@ class Once:
         yield from self._verify(research)
 
 
-def make_once(outside: Outside, settings: Settings) -> Strategy:
+def make_once(calls: ExternalCalls, settings: Settings) -> Strategy:
     """The entry point of group `research_agent.strategies`."""
-    ask, tokens, lang = outside.ask, settings.effort.evidence_tokens, settings.lang
+    ask, tokens, lang = calls.ask, settings.effort.evidence_tokens, settings.lang
     return Once(
-        WebSearchTool(outside.search, outside.read, settings.effort.pages_per_query),
-        Synthesize(ask, outside.fallback, tokens, settings.max_words, lang),
+        WebSearchTool(calls.search, calls.read, settings.effort.pages_per_query),
+        Synthesize(ask, calls.fallback, tokens, settings.max_words, lang),
         Verify(ask, tokens, lang, mode="rules"),
     )

@@ -19,7 +19,7 @@ from agent.calls.deadline import WaitLimits
 from agent.calls.journal import Journal
 from agent.calls.journal_reader import VERSION, read_journal
 from agent.calls.recorded_call import RecordedCall
-from agent.errors import Exhausted, JournalError, OutsideError, SearchFailed, Stopped
+from agent.errors import Exhausted, ExternalCallError, JournalError, SearchFailed, Stopped
 from agent.run.begin import research
 from agent.settings import parse_settings
 from agent.state.json_data import Json
@@ -150,7 +150,7 @@ def test_a_straggler_is_missed_and_stays_missed() -> None:
     call = recorded(journal, go)
     outcomes = list(call.collect(["a", "slow", "b"]))
     assert outcomes[0] == "a" and outcomes[2] == "b"
-    assert isinstance(outcomes[1], OutsideError) and outcomes[1].outcome == "missed"
+    assert isinstance(outcomes[1], ExternalCallError) and outcomes[1].outcome == "missed"
     release.set()
     with pytest.raises(SearchFailed):
         call("slow")

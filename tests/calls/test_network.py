@@ -16,7 +16,7 @@ import pytest
 
 from agent.calls.gemini_api import GeminiAccount, GeminiConnection
 from agent.calls.transport import CERTIFICATES, find_proxy, load_tls_context
-from agent.errors import ModelFailed, OutsideError
+from agent.errors import ExternalCallError, ModelFailed
 from agent.llm.gemini import Gemini
 from agent.llm.openai_compatible import OpenAICompatible
 from agent.pages.address_guard import AddressGuard
@@ -121,7 +121,7 @@ def test_each_variable_of_certificates_counts_for_each_client(
     certificate: tuple[Path, Path],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with pytest.raises(OutsideError) as refused:
+    with pytest.raises(ExternalCallError) as refused:
         client(base)
     assert refused.value.message.startswith("the certificate of localhost is not trusted")
     assert "SSL_CERT_FILE" in refused.value.remedy
@@ -134,7 +134,7 @@ def test_a_file_of_certificates_that_is_not_there_is_named(
     client: Callable[[str], str], base: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(tmp_path / "none.pem"))
-    with pytest.raises(OutsideError, match=r"REQUESTS_CA_BUNDLE names .*none\.pem"):
+    with pytest.raises(ExternalCallError, match=r"REQUESTS_CA_BUNDLE names .*none\.pem"):
         client(base)
 
 
@@ -149,7 +149,7 @@ def test_a_proxy_that_is_not_there_is_named_with_its_variable(
     client: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("https_proxy", "http://me:secret@127.0.0.1:9")
-    with pytest.raises(OutsideError) as failed:
+    with pytest.raises(ExternalCallError) as failed:
         client("https://far.example")
     assert "far.example through 127.0.0.1:9, the proxy of HTTPS_PROXY" in failed.value.message
     assert "NO_PROXY" in failed.value.remedy and "secret" not in failed.value.message
@@ -162,12 +162,12 @@ def test_the_libraries_that_a_socks_proxy_needs_are_named(
 ) -> None:
     """A desktop's default is `socks://`. NO_PROXY comes first: then no library is needed."""
     monkeypatch.setenv("ALL_PROXY", "socks://127.0.0.1:9/")
-    with pytest.raises(OutsideError) as failed:
+    with pytest.raises(ExternalCallError) as failed:
         client(base)
     assert failed.value.message.startswith("ALL_PROXY names a SOCKS proxy")
     assert "[socks]" in failed.value.remedy
     monkeypatch.setenv("NO_PROXY", "localhost")
-    with pytest.raises(OutsideError, match="not trusted"):
+    with pytest.raises(ExternalCallError, match="not trusted"):
         client(base)
 
 

@@ -18,7 +18,7 @@ from mcp import types
 
 from agent.answer.schema import Answer
 from agent.cli.read import command as read_door
-from agent.errors import AgentError, OutsideError, ReadFailed, SearchFailed, UsageError
+from agent.errors import AgentError, ExternalCallError, ReadFailed, SearchFailed, UsageError
 from agent.mcp_server.pages import PageTools, ReadCall
 from agent.pages.fetch import PageReader
 from agent.run.audit_answer import audit_answer
@@ -283,7 +283,7 @@ def test_tools_are_known_by_their_schemas_or_named() -> None:
     own = find_tools([offered("search", "query"), offered("read", "url")], plain)
     assert [str(one) for one in own] == ["search(query)", "read(url)"]
     assert find_tools([offered("add", "a")], plain) == (None, None)
-    with pytest.raises(OutsideError, match="no tool 'gone'"):
+    with pytest.raises(ExternalCallError, match="no tool 'gone'"):
         find_tools(pair, McpServer(name="x", search="gone"))
 
 

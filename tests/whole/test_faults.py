@@ -1,4 +1,4 @@
-"""Fifty runs side by side while a tenth of all outside calls fail in every way at random."""
+"""Fifty runs side by side while a tenth of all external calls fail in every way at random."""
 
 from __future__ import annotations
 

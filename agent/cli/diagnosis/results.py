@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
-from agent.errors import AgentError, OutsideError
+from agent.errors import AgentError, ExternalCallError
 
 Status = Literal["ok", "warn", "fail"]
 
@@ -36,7 +36,7 @@ def make_error_result(error: AgentError) -> Result:
 
     For a refused key the service's own message is not shown, since services echo parts of the key.
     """
-    outcome = error.outcome if isinstance(error, OutsideError) else ""
+    outcome = error.outcome if isinstance(error, ExternalCallError) else ""
     if outcome == "bad_key":
         return Result("fail", "the key is refused", error.remedy)
     return Result("warn" if outcome == "no_key" else "fail", error.message, error.remedy)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Literal
 
 from agent.answer.addresses import CorpusAddresses
 from agent.calls.journal_reader import read_journal
-from agent.errors import JournalError, OutsideError
+from agent.errors import ExternalCallError, JournalError
 from agent.evidence import fold, split_sentences
 from agent.run.changes import Change, QuotedPage
 from agent.search.parent_pages import pages_of
@@ -95,7 +95,7 @@ class Grounds:
         if key not in self._now:
             try:
                 self._note(self._read(self._addresses.expand_url(url)), url)
-            except OutsideError as error:
+            except ExternalCallError as error:
                 self._now[key] = _text_of_failure(error.outcome)
         return self._now[key]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from agent.calls.file_lock import lock_file
-from agent.errors import NotConfigured, OutsideError, UsageError
+from agent.errors import ExternalCallError, NotConfigured, UsageError
 from agent.run.changes import Known
 from agent.run.output_files import output_failure, print_text, require_writable
 from agent.run.watch.state import Notice
@@ -104,7 +104,7 @@ def append_notice(path: Path, notice: Notice) -> None:
 
 
 def post_notice(url: str, settings: Settings, notice: Notice) -> None:
-    """Post a notice to a webhook. Raises OutsideError, NotConfigured."""
+    """Post a notice to a webhook. Raises ExternalCallError, NotConfigured."""
     data = notice.model_dump(mode="json")
     post_event(url, settings, f"watch.{notice.kind}", notice.id, data)
 
@@ -131,7 +131,7 @@ def make_apprise_notifier(url: str) -> Notifier:
     def send(notice: Notice) -> None:
         if not apprise.notify(title=title_of(notice), body=to_text(notice)):
             fault = "The service of --notify did not accept the message."
-            raise OutsideError(fault, "Check the address; it is tried again the next time.")
+            raise ExternalCallError(fault, "Check the address; it is tried again the next time.")
 
     return send
 

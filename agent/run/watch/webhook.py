@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from agent.errors import NotConfigured, OutsideError, ReadFailed, UsageError
+from agent.errors import ExternalCallError, NotConfigured, ReadFailed, UsageError
 from agent.pages.address_guard import AddressGuard
 from agent.settings import Settings
 from agent.state import Outcome
@@ -54,8 +54,8 @@ def post_event(
 ) -> None:
     """Post `{"type", "timestamp", "data"}`. A receiver drops a second event of the same id.
 
-    The address is looked up once, and must be as public as that of a page. Raises OutsideError,
-    which holds neither the secret nor a part of the address.
+    The address is looked up once, and must be as public as that of a page. Raises
+    ExternalCallError, which holds neither the secret nor a part of the address.
     """
     from agent.pages.download import Downloader
 
@@ -77,7 +77,7 @@ def post_event(
                 fault = FAULTS.get(error.outcome, "it cannot be reached")
             if is_final:
                 break
-    raise OutsideError(f"The webhook: {fault}.", "It is tried again the next time.")
+    raise ExternalCallError(f"The webhook: {fault}.", "It is tried again the next time.")
 
 
 def sign(body: bytes, secret: str, event_id: str, at: int) -> dict[str, str]:

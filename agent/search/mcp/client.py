@@ -24,7 +24,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from agent.calls import SUPERVISOR, spawn
 from agent.calls.transport import find_proxy, load_tls_context
-from agent.errors import OutsideError, SearchFailed
+from agent.errors import ExternalCallError, SearchFailed
 from agent.search.mcp.tool_choice import McpTools, find_tools
 from agent.settings.mcp_servers import McpServer
 from agent.state import Outcome
@@ -46,7 +46,7 @@ class McpClient:
 
     def __init__(self, server: McpServer, seconds: float) -> None:
         """`seconds`: to start and to name its tools, and for one call."""
-        self.fault: OutsideError | None = None  # why it is asked no more
+        self.fault: ExternalCallError | None = None  # why it is asked no more
         self._server, self._seconds = server, seconds
         self._lock = threading.Lock()
         self._connected: Future[Connected] = Future()
@@ -61,11 +61,11 @@ class McpClient:
 
     @property
     def tools(self) -> McpTools:
-        """The tools that it offers. Raises OutsideError."""
+        """The tools that it offers. Raises ExternalCallError."""
         return self._connect()[1]
 
     def call(self, tool: str, arguments: dict[str, Any]) -> types.CallToolResult:
-        """What a tool returns. Raises OutsideError."""
+        """What a tool returns. Raises ExternalCallError."""
         params = types.CallToolRequestParams(name=tool, arguments=arguments)
         request = types.CallToolRequest(params=params)
         # not `Client.call_tool`: it runs the patterns of the server's own schema over the result
@@ -76,7 +76,7 @@ class McpClient:
         return found
 
     def read(self, uri: str) -> types.ReadResourceResult:
-        """A resource. Raises OutsideError."""
+        """A resource. Raises ExternalCallError."""
         return self._ask(lambda client: client.read_resource(uri))
 
     def close(self) -> None:
@@ -114,7 +114,7 @@ class McpClient:
             return future.result()
         while isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]
-        if isinstance(error, OutsideError):
+        if isinstance(error, ExternalCallError):
             raise self._give_up(error.outcome, error.message)
         if self._status in (401, 403):
             raise self._give_up("bad_key", f"HTTP {self._status}")
@@ -125,7 +125,7 @@ class McpClient:
             raise self._error("rejected", error.error.message)
         raise self._give_up("unavailable", error.error.message)
 
-    def _give_up(self, outcome: Outcome, detail: str) -> OutsideError:
+    def _give_up(self, outcome: Outcome, detail: str) -> ExternalCallError:
         """Ask it no more, and end it. The first fault is the one that is told."""
         self._listen()
         fault = self._error(outcome, self._words or detail)
@@ -134,12 +134,12 @@ class McpClient:
         self.close()
         return fault
 
-    def _error(self, outcome: Outcome, detail: str) -> OutsideError:
+    def _error(self, outcome: Outcome, detail: str) -> ExternalCallError:
         """An error without the secrets of the server, which it may repeat."""
         for secret in filter(None, self._server.secrets):
             detail = detail.replace(secret, "***")
         remedy = TOKEN_REMEDY if outcome == "bad_key" else REMEDY
-        return OutsideError(strip_markup(detail, MAX_DETAIL), remedy, outcome=outcome)
+        return ExternalCallError(strip_markup(detail, MAX_DETAIL), remedy, outcome=outcome)
 
     # --- in the thread of the loop ----------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 
-from agent.errors import OutsideError, ReadFailed, SearchFailed
+from agent.errors import ExternalCallError, ReadFailed, SearchFailed
 from agent.pages.address_guard import AddressGuard
 from agent.pages.fallbacks import ANY, StandIn, StandIns
 from agent.search.hits import MCP_SCHEME, parse_hit
@@ -86,10 +86,12 @@ class McpSource:
             tool = client.tools.search
             if tool is None:
                 remedy = "Name its tool under search in RESEARCH_AGENT_MCP_SERVERS, if it has one."
-                raise OutsideError("it has no tool that searches", remedy, outcome="unsupported")
+                raise ExternalCallError(
+                    "it has no tool that searches", remedy, outcome="unsupported"
+                )
             rows = read_rows(client.call(tool.tool, {tool.argument: query}))
             fetch = client.tools.fetch
-        except OutsideError as error:
+        except ExternalCallError as error:
             raise SearchFailed(error.message, error.remedy, outcome=error.outcome) from None
         told: list[Attempt] = []
         hits = tuple(hit for row in rows for hit in self._hits_of(row, fetch, told))
@@ -99,7 +101,7 @@ class McpSource:
         """Which of its tools are called. Raises SearchFailed."""
         try:
             tools = self._open().tools
-        except OutsideError as error:
+        except ExternalCallError as error:
             raise SearchFailed(error.message, error.remedy, outcome=error.outcome) from None
         return ", ".join(f"{task}: {getattr(tools, task) or 'no tool'}" for task in tools._fields)
 
@@ -107,7 +109,7 @@ class McpSource:
         """The text at a place. Raises ReadFailed."""
         try:
             return self._load(place)
-        except OutsideError as error:
+        except ExternalCallError as error:
             fault = f"{self.name}: {error.message}"
             raise ReadFailed(fault, error.remedy, outcome=error.outcome) from None
 
@@ -115,13 +117,13 @@ class McpSource:
         if place.kind == "text":
             if row := self._given.get(place):
                 return row
-            raise OutsideError("its text came with a search of before", outcome="not_found")
+            raise ExternalCallError("its text came with a search of before", outcome="not_found")
         client = self._open()
         if place.kind == "resource":
             return read_resource(client.read(place.key))
         tool = client.tools.fetch
         if tool is None:
-            raise OutsideError("it has no tool that fetches any more", outcome="unsupported")
+            raise ExternalCallError("it has no tool that fetches any more", outcome="unsupported")
         return read_document(client.call(tool.tool, {tool.argument: place.key}))
 
     def close(self) -> None:
@@ -134,11 +136,11 @@ class McpSource:
     def _open(self) -> McpClient:
         with self._lock:
             if self._is_closed:
-                raise OutsideError("the run is over")
+                raise ExternalCallError("the run is over")
             if self._client is None:
                 if find_spec("mcp") is None:
                     remedy = "Install it: pip install 'llm-research-agent[mcp]'."
-                    raise OutsideError("mcp is not installed", remedy, outcome="no_key")
+                    raise ExternalCallError("mcp is not installed", remedy, outcome="no_key")
                 from agent.search.mcp.client import McpClient  # imports the SDK: half a second
 
                 self._client = McpClient(self.server, self._seconds)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from agent.errors import OutsideError
+from agent.errors import ExternalCallError
 from agent.settings.mcp_servers import McpServer
 from agent.state.json_data import get_path
 
@@ -46,7 +46,7 @@ class McpTools(NamedTuple):
 
 def find_tools(tools: Iterable[Tool], server: McpServer) -> McpTools:
     """The tools that are called: those that the settings name, else the first whose name is the
-    task's, else the first that is of its kind. Raises OutsideError for one that is not there.
+    task's, else the first that is of its kind. Raises ExternalCallError for one that is not there.
     """
     offered = {tool.name: tool for tool in tools}
     return McpTools(
@@ -59,7 +59,7 @@ def _choose(
     offered: dict[str, Tool], named: str, task: str, arguments: Sequence[str]
 ) -> McpTool | None:
     if named and named not in offered:
-        raise OutsideError(
+        raise ExternalCallError(
             f"it has no tool {named!r}", "See RESEARCH_AGENT_MCP_SERVERS.", outcome="unsupported"
         )
     tools = [offered[named]] if named else sorted(offered.values(), key=lambda t: t.name != task)

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from agent.calls import run_with_timeout
 from agent.calls.http import Endpoint
-from agent.errors import OutsideError, ReadFailed
+from agent.errors import ExternalCallError, ReadFailed
 from agent.pages.fetch import PLAIN_TEXT, PageReader
 from agent.search.scholar.bibliographic import contact_headers
 from agent.search.scholar.records import ARXIV_DOI, is_place
@@ -72,7 +72,7 @@ class OpenTexts:
         """The first open text that is longer than the abstract: else it is a notice."""
         shortest = len((hit.work or {}).get("abstract", ""))
         for place in self._find_places(hit):
-            with suppress(OutsideError):
+            with suppress(ExternalCallError):
                 page = self._read_place(place, hit)
                 if len(page.text) > shortest:
                     return page
@@ -84,7 +84,7 @@ class OpenTexts:
         doi = (hit.work or {}).get("DOI", "")
         if doi and self._contact and not doi.startswith(ARXIV_DOI):
             path = f"/{quote(doi, safe='/:;()._-')}"
-            with suppress(OutsideError):
+            with suppress(ExternalCallError):
                 told = self._unpaywall.call(
                     path, params={"email": self._contact}, headers=self._headers
                 )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from agent.calls import Read, Search
-from agent.errors import OutsideError
+from agent.errors import ExternalCallError
 from agent.evidence.doi import SCHEME, find_doi
 from agent.state import (
     CitedReport,
@@ -53,7 +53,7 @@ class ReadCited:
             if (doi := find_doi(s.url) or s.url and find_doi(s.title))
         }
         for url, doi in islice(dois.items(), MOST_LOOKED_UP):
-            with suppress(OutsideError):
+            with suppress(ExternalCallError):
                 yield LookedUp(url=url, notice=self.read(SCHEME + doi).text)
 
     def salvage(self, research: Research, report: CitedReport) -> Iterator[Event]:
@@ -81,7 +81,7 @@ class FindEvidence:
         yield Queried(round=1, queries=queries)
         found: dict[int, tuple[str, ...]] = {}
         for n, outcome in zip(wanted, self.search.collect(queries), strict=True):
-            if isinstance(outcome, OutsideError):
+            if isinstance(outcome, ExternalCallError):
                 yield call_failure("search", report.sentences[n].text[:400], outcome)
                 continue
             yield Searched(round=1, found=outcome)
@@ -100,7 +100,7 @@ def read_in_turn(read: Read, hits: Sequence[Hit]) -> Iterator[Event]:
             read.start(url)
         try:
             page = read(hit.url)
-        except OutsideError as error:
+        except ExternalCallError as error:
             yield call_failure("page", hit.url, error)
         else:
             yield from source_events(page, hit)

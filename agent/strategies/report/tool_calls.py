@@ -1,7 +1,7 @@
-"""The tools of a report's model, and which of its calls go outside.
+"""The tools of a report's model, and which of its calls are made.
 
 A call can only search, or read a page that a search has named or that the topic names. A call that
-was made before does not go outside again.
+was made before is not made again.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from agent.calls import Read, Search
 from agent.calls.model_tools import ToolCall
-from agent.errors import OutsideError
+from agent.errors import ExternalCallError
 from agent.evidence.credibility import HOSTILE, SPARED, Blocking, find_blocked, host_kind
 from agent.state import Blocked, Event, Hit, Research, Searched, Warned
 from agent.state.urls import canonical_url
@@ -32,7 +32,7 @@ NOTHING_PASSED = "No other page could be read, so the best of low credibility we
 
 
 class TurnOutcome(NamedTuple):
-    """A result for each call of a turn, and whether any call went outside."""
+    """A result for each call of a turn, and whether any call was made."""
 
     results: tuple[str, ...]
     is_new: bool
@@ -85,7 +85,7 @@ class UseTools:
         asked = [(section, query) for section, own in queries.items() for query in own]
         outcomes = self.search.collect(address_queries([query for _, query in asked], research))
         for (section, query), outcome in zip(asked, outcomes, strict=True):
-            if isinstance(outcome, OutsideError):
+            if isinstance(outcome, ExternalCallError):
                 yield call_failure("search", query, outcome)
             else:
                 hits = outcome.hits if section else outcome.hits[:MAX_RESULTS]
@@ -102,7 +102,7 @@ class UseTools:
     def _read_pages(self, hits: list[Hit]) -> Iterator[Event]:
         outcomes = self.read.collect([hit.url for hit in hits])
         for hit, outcome in zip(hits, outcomes, strict=True):
-            if isinstance(outcome, OutsideError):
+            if isinstance(outcome, ExternalCallError):
                 yield call_failure("page", hit.url, outcome)
             else:
                 yield from source_events(outcome, hit)

@@ -23,7 +23,7 @@ from pydantic import SecretStr
 
 from agent.cli.shell.process import run_command
 from agent.cli.watch import command
-from agent.errors import OutsideError, UsageError
+from agent.errors import ExternalCallError, UsageError
 from agent.run.watch.state import Notice, WatchFiles, watch_id
 from agent.run.watch.watcher import Watch
 from agent.run.watch.webhook import check_webhook, post_event
@@ -257,7 +257,7 @@ def test_a_webhook_is_looked_up_once_and_never_private(
     monkeypatch.setattr(socket, "getaddrinfo", look_up)
     monkeypatch.setattr(socket, "create_connection", connect)
     for url in ("http://rebinding.test/s3cret", "http://private.test/s3cret"):
-        with pytest.raises(OutsideError) as caught:
+        with pytest.raises(ExternalCallError) as caught:
             post_event(url, settings, "watch.state", "id", {})
         assert not re.search(r"\.test|s3cret|127|93", f"{caught.value}{caught.value.remedy}")
     assert connected == ["93.184.216.34"], "the address that was checked, and no other"
