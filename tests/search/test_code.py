@@ -22,7 +22,6 @@ from agent.search.providers import build_search_chain
 from agent.search.search_options import SearchOptions
 from agent.search.wolfram import Wolfram
 from agent.settings import Settings, parse_settings
-from agent.state import Hit
 from tests.steps.test_slots import ended
 from tests.support.services import Services
 from tests.support.thinker import Fact, Thinker
@@ -124,11 +123,10 @@ def test_what_is_asked_and_what_is_found(name: str, wire: responses.RequestsMock
         assert TOKEN not in str(first.headers)
 
 
-@pytest.mark.parametrize("name", ["github", "crates", "pypi"])
+@pytest.mark.parametrize("name", ["github", "pypi"])
 @pytest.mark.parametrize(
     ("reply", "outcome", "wait"),
     [
-        ({"status": 401, "json": {"message": "Bad credentials"}}, "bad_key blocked", None),
         ({"status": 403, "json": {"message": f"no {TOKEN}"}}, "bad_key blocked", None),
         ({"status": 403, "json": {"message": "You have exceeded a secondary rate limit."},
           "headers": {"Retry-After": "7"}}, "rate_limited", 7),
@@ -137,10 +135,7 @@ def test_what_is_asked_and_what_is_found(name: str, wire: responses.RequestsMock
          "rate_limited", 60),
         ({"status": 429, "headers": {"X-RateLimit-Remaining": "1, 0", "X-RateLimit-Reset": "1, 9"}},
          "rate_limited", 9),
-        ({"status": 429, "json": {"errors": [{"detail": "slow down"}]}}, "rate_limited", None),
-        ({"status": 500}, "unavailable", None), ({"status": 504}, "timeout", None),
         ({"status": 422, "json": {"message": "Validation Failed"}}, "rejected", None),
-        ({"body": "<html>busy</html>"}, "invalid", None), ({"body": "[1]"}, "invalid", None),
         ({"json": {"items": 1, "crates": {}, "info": []}}, "invalid", None),
     ],
 )  # fmt: skip
@@ -175,19 +170,6 @@ def test_all_are_asked_side_by_side_and_the_likest_is_first(
         **dict.fromkeys(CODE, "ok"),
         **dict.fromkeys((name for name in CODE if name.startswith("github")), "no_key"),
     }
-
-
-def test_the_doctor_tells_of_each_and_a_dead_network_is_a_failure(
-    wire: responses.RequestsMock,
-) -> None:
-    wire.get("https://pypi.org/pypi/wikipedia/json", status=500)
-    wire.get(REPLIES["npm"][0], json=REPLIES["npm"][1])
-    told = Code(settings_of(GITHUB_TOKEN=""), SearchOptions()).probe()
-    assert "pypi: HTTP 500; npm: hits: 2; crates: the connection to crates.io failed" in told
-    assert "github: GITHUB_TOKEN is not set" in told
-    with pytest.raises(SearchFailed) as caught:
-        build_search_chain(settings_of(SEARCH_PROVIDERS="crates"))("q")
-    assert caught.value.outcome == "unavailable"
 
 
 # --- computations --------------------------------------------------------------------------------
@@ -236,31 +218,14 @@ def test_a_computed_result_is_a_page_that_is_quoted_replayed_and_audited(
     assert again.citations == answer.citations and len(wire.calls) == 1
 
 
-@pytest.mark.parametrize(
-    ("reply", "outcome"),
-    [
-        ({"status": 403, "body": "Error 1: Invalid appid"}, "bad_key"),
-        ({"status": 400, "body": "no input"}, "rejected"),
-        ({"status": 429}, "rate_limited"), ({"status": 500}, "unavailable"),
-        ({"body": "<html>busy</html>"}, "invalid"), ({"body": " \n"}, "invalid"),
-        ({"body": '{"error": 1}'}, "invalid"),
-    ],
-)  # fmt: skip
-def test_refusals_of_a_computation(
-    reply: dict[str, Any], outcome: str, wire: responses.RequestsMock
-) -> None:
-    wire.get(COMPUTE, **reply)
-    with pytest.raises(SearchFailed) as caught:
-        Wolfram(Settings(keys={"wolfram": APP_ID})).search("2+2")
-    assert caught.value.outcome == outcome and APP_ID not in caught.value.message
-    assert outcome != "bad_key" or caught.value.remedy == "Check WOLFRAM_APP_ID."
-
-
 def test_what_cannot_be_computed_is_no_result(wire: responses.RequestsMock) -> None:
     wire.get(COMPUTE, status=501, body="Wolfram|Alpha could not understand: x")
-    assert Wolfram(Settings(keys={"wolfram": APP_ID})).search("x") == ()
-    with pytest.raises(SearchFailed, match="WOLFRAM_APP_ID is not set"):
-        Wolfram(Settings()).search("x")
+    provider = Wolfram(Settings(keys={"wolfram": APP_ID}))
+    assert provider.search("x") == ()
+    wire.replace(responses.GET, COMPUTE, status=403, body=f"Error 1: Invalid appid {APP_ID}")
+    with pytest.raises(SearchFailed) as caught:
+        provider.search("2+2")
+    assert caught.value.outcome == "bad_key" and APP_ID not in caught.value.message
 
 
 def test_the_address_of_a_computation_is_read_by_computing_it(
@@ -276,7 +241,3 @@ def test_the_address_of_a_computation_is_read_by_computing_it(
     with pytest.raises(ReadFailed, match="HTTP 403"):
         sources.read(ADDRESS)
     sources.close()
-
-
-def test_a_result_is_part_of_a_hit_only_where_there_is_one() -> None:
-    assert "computed" not in Hit(url="https://a.org/").model_dump()

@@ -8,27 +8,15 @@ import os
 import sqlite3
 import subprocess
 import sys
-import threading
 from pathlib import Path
-from threading import RLock
-from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from agent.documents.body_reader import BodyReader
 from agent.documents.plain_text import unwrap_paragraphs
-from agent.documents.reading import read_body
 from agent.errors import ReadFailed, UsageError
-from agent.evidence import split_sentences
 from agent.run.retriever import open_sources
 from agent.search.corpus import MAX_HITS, Corpus
-from agent.search.corpus_documents import FileReader
-from agent.search.corpus_files import scan_files
 from agent.search.index import MAX_CANDIDATES
-from agent.search.indexing import IndexUpdate
-from agent.search.storage import create_index
 from agent.settings import parse_settings
 
 DEMO = Path(__file__).parents[2] / "agent/demo"
@@ -76,7 +64,7 @@ def test_urls_are_percent_encoded_and_front_matter_gives_title_and_url(folder: P
     assert corpus.read(hit.url).text == "黒猫が好き。"
 
 
-@pytest.mark.parametrize("query", ["黒猫", "猫", "好", "猫が好き", "猫の話"])
+@pytest.mark.parametrize("query", ["黒猫", "好", "猫の話"])
 def test_finds_chinese_and_japanese_by_any_part_of_a_run(folder: Path, query: str) -> None:
     assert titles(Corpus(folder, None), query) == ["猫の話"]
 
@@ -98,90 +86,61 @@ def test_in_a_large_corpus_rare_words_choose_and_all_words_rank(tmp_path: Path) 
     assert len(titles(corpus, "pump report")) == MAX_HITS
 
 
-def test_a_title_that_the_query_says_counts_where_hits_are_chosen(tmp_path: Path) -> None:
-    text = "The bridge was opened for trains by the mayor of the town."
-    rows = [{"title": f"Tower Bridge Road Market {n}", "text": text} for n in range(MAX_HITS)]
-    rows += [{"title": "Tower Bridge", "text": f"{text} It had cost more than was thought before."}]
-    rows += [{"title": f"Other {n}", "text": "Nothing of the kind."} for n in range(30)]
-    file = tmp_path / "rows.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    found = titles(Corpus(file, None), "Tower Bridge opened trains mayor town")
-    assert len(found) == MAX_HITS and found[-1] == "Tower Bridge"
-
-
-def test_an_unknown_url_is_not_found(folder: Path) -> None:
-    with pytest.raises(ReadFailed) as caught:
-        Corpus(folder, None).read("file:///etc/passwd")
-    assert caught.value.outcome == "not_found"
-
-
 def test_nothing_found_is_empty_not_an_error(folder: Path) -> None:
     corpus = Corpus(folder, None)
     assert corpus.search("zeppelin") == () == corpus.search("") == corpus.search("?!")
+    with pytest.raises(ReadFailed) as caught:
+        corpus.read("file:///etc/passwd")
+    assert caught.value.outcome == "not_found"
 
 
-@pytest.mark.parametrize("name", ["rows.jsonl", "rows.jsonl.gz"])
-def test_rows_keep_their_urls_and_bad_rows_are_counted(tmp_path: Path, name: str) -> None:
+def test_rows_keep_their_urls_and_bad_rows_are_counted(tmp_path: Path) -> None:
     rows = [
         '{"title": "A", "text": "alpha words", "url": "https://example.org/a"}',
         "not json",
         '{"title": "B", "text": "beta words", "id": "b 1"}',
         '{"title": "none"}',
-        "[1]",
-        "",
         '{"text": "gamma words"}',
-        '{"title": "lone", "text": "delta \\ud800 words"}',
     ]
-    file = tmp_path / name
-    body = "\n".join(rows).encode()
-    file.write_bytes(gzip.compress(body) if name.endswith("gz") else body)
+    file = tmp_path / "rows.jsonl.gz"
+    file.write_bytes(gzip.compress("\n".join(rows).encode()))
     corpus = Corpus(file, None)
     assert corpus.search("alpha")[0].url == "https://example.org/a"
     assert corpus.search("beta")[0].url == f"file://{file.as_posix()}?id=b%201"
-    assert corpus.search("gamma")[0].url == f"file://{file.as_posix()}?row=7"
-    assert corpus.search("delta")
-    assert corpus.skipped_files == (f"{name}: 3 unusable rows",)
+    assert corpus.search("gamma")[0].url == f"file://{file.as_posix()}?row=5"
+    assert corpus.skipped_files == ("rows.jsonl.gz: 2 unusable rows",)
 
 
-@pytest.mark.slow
 def test_odd_rows_are_used_or_counted(tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     used = [
         '{"text": "alpha", "score": NaN, "size": -Infinity, "id": true}',
         '{"text": "beta \\ud800 \\u001b[2J", "title": "\\udfff", "url": "\\ud800"}',
-        f'{{"text": "gamma", "title": "{"t" * 100_000}", "url": "https://a.example/{"u" * 9000}"}}',
-        '{"text": "delta", "title": ["no"], "url": 7, "id": ' + "9" * 4000 + "}",
+        '{"text": "gamma", "title": ["no"], "url": 7, "id": ' + "9" * 4000 + "}",
     ]
     bad = [
         "[" * 100_000,
-        '{"a":' * 100_000,
         '{"text": "x", "n": ' + "9" * 5000 + "}",
-        '{"text": "\\u0007\\u200b"}',
         '{"text": 1}',
-        '{"text": "x", "more": [' + "[]," * 300_000 + "0]}",  # each would take 100 bytes
         "\xff\xfe",
         "NaN",
-        '{"text": "' + "x" * 60_000_000 + '"}',
     ]
     file.write_bytes("\n".join([*bad, *used]).encode("latin-1"))
     corpus = Corpus(file, None)
-    assert corpus.skipped_files == ("rows.jsonl: 9 unusable rows",)
-    hits = [corpus.search(word)[0] for word in ("alpha", "beta", "gamma", "delta")]
-    rows = [hit.url.rpartition("?")[2] for hit in hits]
-    assert rows == ["id=True", "row=11", "row=12", "row=13"]
+    assert corpus.skipped_files == ("rows.jsonl: 5 unusable rows",)
+    hits = [corpus.search(word)[0] for word in ("alpha", "beta", "gamma")]
+    assert [hit.url.rpartition("?")[2] for hit in hits] == ["id=True", "row=7", "row=8"]
     assert corpus.read(hits[1].url).text == "beta  [2J"
-    assert max(len(hit.title) for hit in hits) <= 1000
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["zeros.jsonl.gz", "bad.jsonl", "long.txt"])
+@pytest.mark.parametrize("name", ["zeros.jsonl.gz", "long.txt"])
 def test_files_without_end_take_no_more_than_the_time_that_is_left(
     tmp_path: Path, name: str
 ) -> None:
-    """A bomb, rows of which none is usable, one long document: each takes ten times longer."""
+    """A compression bomb and one long document: each takes ten times longer."""
     long = {
         "zeros.jsonl.gz": gzip.compress(b"\0" * 10**7) * 1000,
-        "bad.jsonl": b"[]\n" * 10**7,
         "long.txt": b"The pump speaks of pumps and of other things. " * 800_000,
     }
     (tmp_path / "docs").mkdir()
@@ -203,30 +162,17 @@ def test_two_documents_of_one_url_do_not_hide_each_other(tmp_path: Path) -> None
     assert [corpus.read(corpus.search(w)[0].url).text for w in ("alpha", "beta")] == list(texts)
 
 
-def test_a_cut_gz_keeps_what_came_before(tmp_path: Path) -> None:
-    body = "\n".join(
-        json.dumps({"title": str(i), "text": f"word{i} {os.urandom(40).hex()}"})
-        for i in range(2000)
-    )
-    file = tmp_path / "rows.jsonl.gz"
-    file.write_bytes(gzip.compress(body.encode())[:60_000])
-    corpus = Corpus(file, None)
-    assert corpus.search("word3") and 0 < corpus.size < 2000
-    assert "unusable" in corpus.skipped_files[0]
-
-
 def test_unreadable_files_are_skipped_with_the_reason(folder: Path) -> None:
     (folder / "broken.pdf").write_bytes(b"%PDF-1.4 nothing here")
     (folder / "latin.txt").write_bytes("Überraschung".encode("latin-1"))
     (folder / "empty.md").write_text("  \n")
     (folder / "binary.txt").write_bytes(b"\0\1\2")
     (folder / "picture.gif").write_bytes(b"GIF89")
+    with (folder / "large.txt").open("wb") as file:
+        file.truncate(50_000_001)
     corpus = Corpus(folder, None)
-    assert [line.split(":")[0] for line in corpus.skipped_files] == [
-        "binary.txt",
-        "broken.pdf",
-        "empty.md",
-    ]
+    names = [line.split(":")[0] for line in corpus.skipped_files]
+    assert names == ["binary.txt", "broken.pdf", "empty.md", "large.txt"]
     assert titles(corpus, "Überraschung") == ["latin"]
     assert titles(corpus, "refund") == ["Refund policy"]
 
@@ -275,53 +221,10 @@ def test_files_for_which_no_time_was_left_are_read_the_next_time(
 
 
 def test_characters_that_control_a_screen_are_taken_out(tmp_path: Path) -> None:
-    (tmp_path / "a.md").write_text("# A \x1b]0;title\x07\n\nHerons\u202e eat\x9b fish\x85daily.")
-    (page,) = [Corpus(tmp_path, None).read(f"file://{tmp_path.as_posix()}/a.md")]
-    assert page.title == "A ]0;title" and page.text.endswith("Herons eat fish\ndaily.")
-
-
-#: Words that are written with joiners, marks of direction or selectors, and stay whole.
-JOINED = [
-    "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",  # Persian
-    "\u0915\u094d\u200d\u0937",  # Hindi
-    "\U0001f469\u200d\U0001f680",  # an emoji of two
-    "\u05e9\u05dc\u05d5\u05dd\u200f!",  # Hebrew
-    "\u845b\U000e0100",  # a variant of a Chinese character
-]
-COMMANDS = [chr(n) for n in (*range(1, 9), *range(14, 28), 31, 127, *range(134, 160), 0xAD, 0xFEFF)]
-COMMANDS += [*map(chr, (*range(0x202A, 0x202F), *range(0x2060, 0x206A), 0xE0041))]
-
-
-@pytest.mark.slow
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
-@given(
-    st.lists(
-        st.sampled_from([*JOINED, *COMMANDS, "\u200b", "word", "Wort"]), min_size=1, max_size=20
-    )
-)
-def test_one_rule_takes_characters_out_wherever_text_is_read(
-    tmp_path: Path, pieces: list[str]
-) -> None:
-    """Of pages and of all kinds of files, so that a quote stands in each at the same place."""
-    said = " ".join(["Herons", *pieces, *["end."] * 1000])  # so long that it counts as text
-    words = [piece for piece in pieces if piece in JOINED or piece.isascii() and piece.isalpha()]
-    (tmp_path / "a.md").write_text(said)
-    (tmp_path / "b.txt").write_text(said)
-    (tmp_path / "c.jsonl").write_text(json.dumps({"title": said, "text": said}))
-    texts = [read_body(said.encode(), "text/plain").text]
-    for path in (tmp_path, tmp_path / "c.jsonl"):
-        corpus = Corpus(path, None)
-        texts += [corpus.read(hit.url).text for hit in corpus.search("herons")]
-        corpus.close()
-    assert len(texts) == 4
-    for text in texts:
-        assert text.split() == ["Herons", *words, *["end."] * 1000]
-
-
-def test_a_large_file_is_skipped(folder: Path) -> None:
-    with (folder / "large.txt").open("wb") as file:
-        file.truncate(50_000_001)
-    assert Corpus(folder, None).skipped_files == ("large.txt: is larger than 50 MB",)
+    word = "\u0645\u06cc\u200c\u062e"  # Persian, with a joiner that belongs to it
+    (tmp_path / "a.md").write_text(f"# A \x1b]0;title\x07\n\nHerons\u202e eat\x9b {word}\x85daily.")
+    page = Corpus(tmp_path, None).read(f"file://{tmp_path.as_posix()}/a.md")
+    assert page.title == "A ]0;title" and page.text.endswith(f"Herons eat {word}\ndaily.")
 
 
 def test_links_out_of_the_folder_are_not_followed(folder: Path, tmp_path: Path) -> None:
@@ -361,9 +264,7 @@ def test_unchanged_files_are_not_read_again(folder: Path, tmp_path: Path) -> Non
     assert "45" in Corpus(folder, tmp_path).search("refund")[0].snippet
 
 
-@pytest.mark.parametrize(
-    "body", [b"not a database at all", b"", b"SQLite format 3\0" + b"\xff" * 5000]
-)
+@pytest.mark.parametrize("body", [b"not a database at all", b"SQLite format 3\0" + b"\xff" * 5000])
 def test_a_damaged_index_is_built_again(folder: Path, tmp_path: Path, body: bytes) -> None:
     cache = tmp_path / "cache"
     Corpus(folder, cache).close()
@@ -421,21 +322,6 @@ def test_two_processes_may_start_at_once(folder: Path, tmp_path: Path) -> None:
     assert {process.communicate(timeout=60)[0] for process in running} == {"204 Note 150\n"}
 
 
-def test_threads_may_search_at_once(folder: Path) -> None:
-    corpus = Corpus(folder, None)
-    found: list[list[str]] = []
-
-    def look() -> None:
-        found.extend(titles(corpus, "refund period") for _ in range(20))
-
-    threads = [threading.Thread(target=look) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == [["Refund policy"]] * 160
-
-
 def test_a_long_document_is_found_by_one_part_and_named_once(tmp_path: Path) -> None:
     filler = "The manual speaks of many other things at length here. " * 400
     (tmp_path / "manual.txt").write_text(
@@ -447,116 +333,32 @@ def test_a_long_document_is_found_by_one_part_and_named_once(tmp_path: Path) -> 
 
 
 HOSTILE = [
-    'refund" OR "x', "refund NEAR(period, 2)", "refund*", "(refund", "refund)", "title:refund",
-    "refund AND NOT", "-refund", "^refund", "refund\0period", "\x01refund\x1b", "{refund}",
-    "refund'; DROP TABLE words; --", "refund " * 150_000, "x" * 1_000_000, "refund \ud800",
-    "a:b:refund",
+    'refund" OR "x', "refund NEAR(period, 2)", "(refund", "title:refund", "refund AND NOT",
+    "^refund", "refund\0period", "{refund}", "refund'; DROP TABLE words; --", "refund " * 150_000,
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("query", HOSTILE, ids=range(len(HOSTILE)))
 def test_no_syntax_comes_out_of_a_query(folder: Path, query: str) -> None:
     corpus = Corpus(folder, None)
-    assert titles(corpus, query) == (["Refund policy"] if "refund" in query else [])
+    assert titles(corpus, query) == ["Refund policy"]
 
 
-@settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-@given(query=st.text(max_size=80))
-def test_any_query_is_answered(shared: Corpus, query: str) -> None:
-    for hit in shared.search(query):
-        assert shared.read(hit.url).text
-
-
-@pytest.fixture(scope="module")
-def shared() -> Corpus:
-    return Corpus(DEMO, None)
-
-
-@settings(max_examples=30, deadline=None)
-@given(text=st.text(alphabet="ab .\n-#|`", max_size=400))
-def test_unwrapping_changes_nothing_but_blanks(text: str) -> None:
-    assert "".join(unwrap_paragraphs(text).split()) == "".join(text.split())
-
-
-def test_unwraps_paragraphs_and_keeps_lists_and_code() -> None:
-    long = "A sentence that was broken into lines by an editor at column seventy"
-    text = f"{long}\nand goes on here.\n- item\n- item\n```\n{long}\ncode\n```"
-    assert unwrap_paragraphs(text).split("\n")[0] == f"{long} and goes on here."
-    assert unwrap_paragraphs(text).split("\n")[1:3] == ["- item", "- item"]
-    assert f"{long}\ncode" in unwrap_paragraphs(text)
-
-
-def test_sentences_of_a_manual_are_whole_and_its_code_stays_as_it_is() -> None:
-    manual = """OPTIONS
-       -i, --ignore-case
-              Ignore case distinctions in  patterns and input data, so
-              that characters that  differ only in case match each
-              other.
-
-       --color=WHEN
-              Surround the matched strings with   escape sequences. If
-              WHEN is omitted, --color=auto  is assumed for the output.
-
-       for name in *.txt; do
-           grep -c pattern "$name"
-       done
-"""
-    text = unwrap_paragraphs(manual)
-    said = [" ".join(text[start:end].split()) for start, end in split_sentences(text)]
-    assert (
-        "Ignore case distinctions in patterns and input data, so that characters that differ only "
-        "in case match each other."
-    ) in said
-    assert "If WHEN is omitted, --color=auto is assumed for the output." in said
-    assert said[-3:] == ["for name in *.txt; do", 'grep -c pattern "$name"', "done"]
-
-
-def test_unwraps_paragraphs_that_stand_further_in() -> None:
-    """As a manual page has them; lists, columns and code there keep their lines."""
-    told = (
+def test_paragraphs_are_unwrapped_and_code_keeps_its_lines() -> None:
+    """Of a manual page, too; lists, columns and code there keep their lines."""
+    wrapped = (
         "       Each commit names the ones that came before it, its parents, by the\n"
-        "       hash of what is in them, so none can be changed without changing all\n"
-        "       that follow.  A branch is a name for one of them."
+        "       hash of what is in them, so none can be changed without changing all."
     )
-    assert unwrap_paragraphs(told) == " ".join(told.split("\n       "))
-    item = (
-        "  12. The fee is paid within thirty days of the end of the month in which\n"
-        "      the order was placed."
-    )
-    assert unwrap_paragraphs(item) == " ".join(item.split("\n      "))
+    assert unwrap_paragraphs(wrapped) == " ".join(wrapped.split("\n       "))
     for kept in (
-        "To have the tool on all machines, run the following where each one can read\n"
-        "    pip install tool",
         "    sudo apt-get install --no-install-recommends python3 python3-venv redis-server\n"
         "    make demo",
-        "    client.connect(host, port, timeout, retries, backoff, verify, certificate)\n"
-        "    client.close()",
-        "    fetch: add a section on configured branches and what they track\n"
-        "    push: say why a branch is refused, and by whom\n"
-        "    Revert the change that made a name of a branch that is not there one",
         "    for name in names_of_all_branches_that_are_there(repository, 1): x = 1\n"
         "    print(name)",
         "    Item that is a long name for a thing that is sold   Price in pounds\n    Tea     3",
     ):
         assert unwrap_paragraphs(kept) == kept
-
-
-@pytest.mark.slow
-def test_nothing_heavy_is_imported() -> None:
-    code = (
-        "import sys, agent.search.corpus, agent.llm.extractive.backend\n"
-        "print([m for m in ('trafilatura', 'pypdfium2', 'google', 'lxml') if m in sys.modules])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        cwd=DEMO.parents[1],
-        check=True,
-    )
-    assert done.stdout == "[]\n"
 
 
 # --- while it is used -----------------------------------------------------------------------------
@@ -571,6 +373,10 @@ def test_a_corpus_answers_while_it_is_read_and_goes_on_another_time(tmp_path: Pa
     for n in range(count):
         (docs / f"n{n:05}.md").write_text(f"# Note {n}\n\nIt is of word{n}. " + "Filler. " * 200)
     corpus = Corpus(docs, tmp_path / "cache", patience=0)
+    changes = {"corpus": docs, "cache_dir": tmp_path / "cache"}
+    sources = open_sources(parse_settings({}).model_copy(update=changes), corpus=corpus)
+    assert sources.warnings()[-1].endswith("Ask again for the rest.")
+    sources.close()
     first = corpus.size
     assert 0 < first < count and "The corpus is being indexed" in corpus.progress
     assert titles(corpus, "word0") == ["Note 0"]
@@ -583,44 +389,3 @@ def test_a_corpus_answers_while_it_is_read_and_goes_on_another_time(tmp_path: Pa
     assert (whole.size, whole.progress, whole.skipped_files) == (count, "", ())
     assert titles(whole, f"word{count - 1}") == [f"Note {count - 1}"]
     whole.close()
-
-
-def test_what_another_process_has_read_meanwhile_is_kept_and_not_mixed_up(
-    folder: Path, tmp_path: Path
-) -> None:
-    """Two updates of one index, of which one finds half of the files done."""
-    for n in range(6):
-        (folder / f"n{n}.md").write_text(f"# Note {n}\n\nIt is of word{n}.\n")
-    scan = scan_files(folder)
-    names = sorted(scan.stamps)
-    half = scan._replace(stamps={name: scan.stamps[name] for name in names[::2]})
-    with sqlite3.connect(tmp_path / "i", isolation_level=None, check_same_thread=False) as db:
-        create_index(db)
-
-        class Rival(FileReader):
-            """Lets another update run before it gives the first file."""
-
-            def read_files(self, *arguments: Any) -> Any:
-                IndexUpdate(db, RLock(), FileReader(BodyReader()), half).run()
-                return super().read_files(*arguments)
-
-        update = IndexUpdate(db, RLock(), Rival(BodyReader()), scan)
-        update.run()
-        assert update.done == update.total
-        rows = db.execute("SELECT path, title, text FROM documents WHERE path LIKE 'n%'").fetchall()
-    db.close()
-    assert sorted(rows) == [
-        (f"n{n}.md", f"Note {n}", f"# Note {n}\nIt is of word{n}.") for n in range(6)
-    ]
-
-
-@pytest.mark.slow
-def test_a_run_is_told_that_its_corpus_is_not_read_whole(folder: Path) -> None:
-    for n in range(3000):
-        (folder / f"n{n:05}.md").write_text(f"# Note {n}\n\n" + "Filler. " * 200)
-    changes = {"corpus": folder, "cache_dir": folder / ".cache"}
-    corpus = Corpus(folder, None, patience=0)
-    sources = open_sources(parse_settings({}).model_copy(update=changes), corpus=corpus)
-    assert sources.warnings()[-1].endswith("Ask again for the rest.")
-    sources.close()
-    corpus.close()

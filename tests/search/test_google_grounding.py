@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,23 +10,20 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from agent.calls.budget import Cost
-from agent.errors import NOTHING_SPENT, SearchFailed, Spent
+from agent.errors import SearchFailed, Spent
 from agent.pages.address_guard import AddressGuard
 from agent.run.begin import research
 from agent.run.estimate import estimate
-from agent.run.retriever import open_sources
-from agent.search.google_grounding import USD_PER_SEARCH, GoogleGrounding, is_redirector
+from agent.search.google_grounding import USD_PER_SEARCH, GoogleGrounding
 from agent.search.paid_providers import PaidHits
-from agent.search.provider_chain import SearchChain
 from agent.search.providers import build_search_chain
 from agent.search.search_options import SearchOptions
 from agent.settings import Settings, parse_settings
-from agent.state import Attempt, Hit, Outcome, SearchResults
-from tests.llm.test_gemini import REFUSALS, error
+from agent.state import Outcome
+from tests.llm.test_gemini import REFUSALS
 from tests.steps.test_slots import TOPIC, ended
 from tests.support.catcher import Catcher
-from tests.support.services import GEMINI_KEY, Raw, Services
+from tests.support.services import GEMINI_KEY, SERPAPI_KEY, Raw, Services
 
 TEXT = "Zürich ist schön. 東京は首都です。 Ende 🎉."
 SECOND = "東京は首都です。"
@@ -84,8 +80,6 @@ def test_a_hit_has_the_sentences_that_stand_on_its_page(
         "groundingSupports": [
             {"segment": {"text": SECOND}, "groundingChunkIndices": [0, 1, 7, -1]},
             {"segment": {"text": "Zürich ist schön."}, "groundingChunkIndices": [1]},
-            {"groundingChunkIndices": [0]},
-            {"segment": {"text": SECOND}},
         ],
     }
     a, b = search(google).hits
@@ -93,21 +87,13 @@ def test_a_hit_has_the_sentences_that_stand_on_its_page(
     assert a.generated and b.generated
 
 
-NOTHING: dict[str, dict[str, Any]] = {
-    "no chunks": {"webSearchQueries": ["q"]},
-    "no metadata": {},
-    "no web": {"groundingChunks": [{"retrievedContext": {"uri": "gs://x"}}, {"web": {}}]},
-}
-
-
-@pytest.mark.parametrize("kind", NOTHING)
 def test_without_pages_there_are_no_hits_and_no_failure(
-    kind: str, services: Services, google: Settings
+    services: Services, google: Settings
 ) -> None:
-    services.ground = lambda _: dict(NOTHING[kind])
-    assert search(google).hits == ()
-    services.ground = lambda _: Raw(200, json.dumps({"candidates": []}))
-    assert search(google) == PaidHits((), NOTHING_SPENT)
+    no_web = {"groundingChunks": [{"retrievedContext": {"uri": "gs://x"}}, {"web": {}}]}
+    for nothing in ({}, no_web):
+        services.ground = lambda _, nothing=nothing: dict(nothing)
+        assert search(google).hits == ()
 
 
 def test_a_blocked_search_fails_and_is_paid_for(services: Services, google: Settings) -> None:
@@ -121,7 +107,7 @@ def test_a_blocked_search_fails_and_is_paid_for(services: Services, google: Sett
     assert told.value.outcome == "blocked" and told.value.spent == Spent(1_000_000, 0, 1.0)
 
 
-@pytest.mark.parametrize(("raw", "outcome", "waits"), REFUSALS)
+@pytest.mark.parametrize(("raw", "outcome", "waits"), REFUSALS[::3])
 def test_refusals(
     raw: Raw, outcome: Outcome, waits: list[float], services: Services, google: Settings
 ) -> None:
@@ -130,20 +116,6 @@ def test_refusals(
         search(google)
     assert told.value.outcome == outcome and told.value.message
     assert len(services.grounded_queries) == 1, "the SDK does not retry"
-
-
-def test_a_refused_key_is_not_told(services: Services, google: Settings) -> None:
-    wrong = google.model_copy(update={"gemini_api_key": type(google.gemini_api_key)("my-wrong")})
-    services.fault = lambda: error(403, "KEY my-wrong REFUSED")
-    with pytest.raises(SearchFailed) as told:
-        search(wrong)
-    assert told.value.outcome == "bad_key" and "my-wrong" not in str(told.value.args)
-
-
-def test_a_service_that_hangs_is_left_at_its_deadline(services: Services, google: Settings) -> None:
-    services.ground = lambda _: Raw(200, "{}", delay=3)
-    with pytest.raises(SearchFailed, match="no answer within|timed out"):  # whoever is first
-        search(google.model_copy(update={"search_timeout": 0.3}))
 
 
 def test_no_redirect_is_followed_with_the_key(google: Settings) -> None:
@@ -167,9 +139,7 @@ def guard_of(services: Services) -> AddressGuard:
 
 
 def test_only_addresses_of_public_pages_are_hits(services: Services, google: Settings) -> None:
-    services.default_hits = (
-        "public page literal name loop twice onwards nowhere file credentials".split()
-    )
+    services.default_hits = "public page literal name loop twice onwards file credentials".split()
     services.redirects = {
         "public": "https://public.test/a?b=1#c",
         "literal": "http://169.254.169.254/latest/meta-data/",
@@ -177,34 +147,13 @@ def test_only_addresses_of_public_pages_are_hits(services: Services, google: Set
         "loop": services.redirect("loop"),
         "twice": services.redirect("public"),
         "onwards": services.redirect("literal"),
-        "nowhere": "",
         "file": "file:///etc/passwd",
         "credentials": "https://a:b@public.test/",
     }
     hits = search(google, guard=guard_of(services)).hits
     page = "https://public.test/a?b=1#c"
     assert [hit.url for hit in hits] == [page, services.url("page"), page]
-    assert not any(is_redirector(hit.url) for hit in hits)
     assert services.page_requests == []
-
-
-def test_private_addresses_are_refused_by_default(services: Services, google: Settings) -> None:
-    services.default_hits = ["final"]
-    found = search(google.model_copy(update={"allow_private_network": False}))
-    assert found.hits == () and found.spent.usd, "Google is paid all the same"
-
-
-def test_an_address_that_is_no_redirect_stands_as_it_is(
-    services: Services, google: Settings
-) -> None:
-    services.ground = lambda _: {"groundingChunks": [{"web": {"uri": "https://public.test/x"}}]}
-    (hit,) = search(google, guard=guard_of(services)).hits
-    assert hit.url == "https://public.test/x"
-
-
-def test_googles_host_is_never_a_page() -> None:
-    assert is_redirector("https://vertexaisearch.cloud.google.com/anything")
-    assert not is_redirector("https://cloud.google.com/vertex-ai")
 
 
 # --- cost -----------------------------------------------------------------------------------------
@@ -215,85 +164,22 @@ def test_each_search_of_the_model_is_paid_for_once(services: Services, google: S
     spent = search(google).spent
     assert spent.input_tokens == 100 and spent.output_tokens == 100
     assert spent.usd == pytest.approx(2 * USD_PER_SEARCH + TOKENS_USD)
-    unknown = google.model_copy(update={"gemini_model": "gemini-3.5-other"})
-    assert search(unknown).spent.usd is None
-
-
-class Payer:
-    """A provider that costs money."""
-
-    name = "google"
-
-    def __init__(self, provider: GoogleGrounding) -> None:
-        self.terms, self._provider = provider.terms, provider
-        self.queries: list[str] = []
-
-    def search(self, query: str) -> PaidHits:
-        self.queries.append(query)
-        return PaidHits((Hit(url="https://a.org/"),), Spent(1, 2, 0.5))
-
-
-class Free:
-    name = "wikipedia"
-
-    def search(self, query: str) -> tuple[Hit, ...]:
-        return (Hit(url="https://b.org/"),)
-
-
-class Purse:
-    """A budget with so many dollars."""
-
-    def __init__(self, usd: float) -> None:
-        self.usd = usd
-
-    def reserve_cost(self, cost: Cost | None) -> bool:
-        if cost is None or cost.usd > self.usd:
-            return False
-        self.usd -= cost.usd
-        return True
-
-    def release(self, cost: Cost) -> None:
-        self.usd += cost.usd
 
 
 def test_after_four_queries_the_next_provider_is_asked(
-    google: Settings, caplog: pytest.LogCaptureFixture
+    services: Services, google: Settings, caplog: pytest.LogCaptureFixture
 ) -> None:
-    payer = Payer(GoogleGrounding(google, SearchOptions()))
-    chain = SearchChain([payer, Free()])
-    found = [chain(f"query {n}") for n in range(6)]
-    assert [one.provider for one in found] == ["google"] * 4 + ["wikipedia"] * 2
-    assert [one.usd for one in found] == [0.5] * 4 + [0.0] * 2
-    skipped, _ = found[-1].attempts
+    services.default_hits = ["final"]
+    update = {"search": ("google", "serpapi"), "keys": {"serpapi": SecretStr(SERPAPI_KEY)}}
+    chain = build_search_chain(google.model_copy(update=update))
+    found = [chain(f"query {n}") for n in range(5)]
+    chain.close()
+    assert [one.provider for one in found] == ["google"] * 4 + ["serpapi"]
+    assert found[0].usd and found[4].usd == 0
+    skipped, _ = found[4].attempts
     assert skipped.outcome == "skipped" and "4 queries a run" in skipped.detail
     (notice,) = caplog.messages
     assert "with the Gemini key" in notice and "$0.014" in notice and "at most 4" in notice
-    assert caplog.records[0].levelno == logging.WARNING
-
-
-def test_the_budget_is_asked_before_each_query(google: Settings) -> None:
-    provider = GoogleGrounding(google, SearchOptions())
-    assert provider.terms and provider.terms.cost
-    for usd, asked in ((provider.terms.cost.usd, 4), (provider.terms.cost.usd - 1e-9, 0)):
-        payer = Payer(provider)
-        chain = SearchChain([payer, Free()])
-        purse = Purse(usd)
-        chain.paid.budget = purse
-        for n in range(4):
-            chain(f"query {n}")
-        assert len(payer.queries) == asked and purse.usd == pytest.approx(usd)
-
-
-def test_what_empty_and_failed_searches_cost_is_kept(services: Services, google: Settings) -> None:
-    services.ground = lambda _: {"webSearchQueries": ["q"]}
-    chain = build_search_chain(google)
-    assert chain("q").usd == pytest.approx(USD_PER_SEARCH + TOKENS_USD)
-    body = {"candidates": [{"finishReason": "SAFETY"}], "usageMetadata": {"promptTokenCount": 9}}
-    services.ground = lambda _: Raw(200, json.dumps(body))
-    with pytest.raises(SearchFailed) as told:
-        chain("q")
-    assert told.value.spent.input_tokens == 9
-    chain.close()
 
 
 # --- runs -----------------------------------------------------------------------------------------
@@ -307,7 +193,7 @@ def test_a_run_with_geminis_key_alone(
     assert [citation.url for citation in answer.citations] == [world.url("final")]
     assert answer.run and answer.run.providers == ("google",)
     searches = len(world.grounded_queries)
-    assert searches and [m for m in caplog.messages if "Google is searched" in m] != []
+    assert searches and any("Google is searched" in message for message in caplog.messages)
     models = sum(
         (call["response"]["usd"] for call in journal_calls(answer.run.journal, "ask")), 0.0
     )
@@ -327,30 +213,6 @@ def journal_calls(path: str | None, kind: str) -> list[dict[str, Any]]:
     return [line for line in lines if line.get("call") == kind]
 
 
-def test_a_run_that_goes_on_does_not_begin_to_count_anew(google: Settings) -> None:
-    provider = GoogleGrounding(google, SearchOptions())
-    earlier = SearchChain([Payer(provider), Free()])("query")
-    chain = SearchChain([Payer(provider), Free()])
-    for _ in range(3):
-        chain.paid.count_earlier(earlier)
-        chain.paid.count_earlier(earlier.model_copy(update={"usd": 0.0}))  # from the cache
-    assert [chain(f"query {n}").provider for n in range(2)] == ["google", "wikipedia"]
-
-
-def test_what_the_journal_answers_is_counted(world: Services, google: Settings) -> None:
-    _, answer = ended(google, resume="one")
-    asked = len(world.grounded_queries)
-    assert ended(google, resume="one")[1].usage.usd == answer.usage.usd
-    assert len(world.grounded_queries) == asked
-    sources = open_sources(google)
-    paid = Attempt(what="search", provider="google", outcome="ok")
-    told = SearchResults(query="q", hits=(), provider="google", attempts=(paid,) * 4, usd=1)
-    sources.count_earlier(told)
-    with pytest.raises(SearchFailed, match="4 queries a run"):
-        sources.search("q")
-    sources.close()
-
-
 def test_a_cap_in_dollars_leaves_no_paid_search(world: Services, google: Settings) -> None:
     capped = google.model_copy(update={"max_usd": 0.03, "search": ("google", "searxng")})
     _, answer = ended(capped)
@@ -364,11 +226,6 @@ def test_an_estimate_has_the_searches_that_cost_money(google: Settings) -> None:
     provider = GoogleGrounding(google, SearchOptions())
     assert paid and unpaid and provider.terms and provider.terms.cost
     assert paid.max - unpaid.max == pytest.approx(4 * provider.terms.cost.usd, abs=1e-5)
-    assert paid.min == unpaid.min
-    assert (
-        estimate(TOPIC, google.model_copy(update={"offline": True})).usd
-        == estimate(TOPIC, keyed.model_copy(update={"offline": True})).usd
-    )
 
 
 def test_what_gemini_writes_is_no_source(world: Services, google: Settings) -> None:
@@ -378,24 +235,10 @@ def test_what_gemini_writes_is_no_source(world: Services, google: Settings) -> N
         "parts": [{"text": "Argentina won the 2022 FIFA World Cup."}],
         "groundingChunks": [chunk(world, "final")],
         "groundingSupports": [
-            {
-                "segment": {"text": "Argentina won the 2022 FIFA World Cup."},
-                "groundingChunkIndices": [0],
-            }
+            {"segment": {"text": "Argentina won the 2022"}, "groundingChunkIndices": [0]},
         ],
-        "webSearchQueries": [query],
     }
     _, answer = ended(google)
     assert answer.status == "insufficient" and not answer.citations
     assert "Argentina" not in answer.answer
     assert world.page_requests, "the page was asked for"
-
-
-def test_without_a_key_it_says_which_is_missing_and_tells_nothing_else(
-    google: Settings, caplog: pytest.LogCaptureFixture
-) -> None:
-    bare = google.model_copy(update={"gemini_api_key": type(google.gemini_api_key)("")})
-    with pytest.raises(SearchFailed, match="GEMINI_API_KEY is not set") as told:
-        build_search_chain(bare)("q")
-    assert [attempt.outcome for attempt in told.value.attempts] == ["no_key", "no_key"]
-    assert caplog.messages == []

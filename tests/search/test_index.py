@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-import io
 import json
-import os
 import shutil
 import sqlite3
 import subprocess
 import sys
-import zipfile
 from collections.abc import Iterator
-from contextlib import closing
-from itertools import islice
 from pathlib import Path
 
 import pytest
 
-from agent.documents.body_reader import BodyReader
-from agent.documents.body_text import Body
-from agent.documents.worker_pool import WorkerPool
-from agent.documents.worker_process import Countdown, ReaderProcess, WorkerEnded
 from agent.errors import UsageError
-from agent.run.retriever import open_corpus, open_sources
 from agent.search.corpus import Corpus
-from agent.search.corpus_documents import FileReader
-from agent.search.corpus_files import scan_files
 from agent.search.open_indexes import OpenIndexes
-from agent.settings import parse_settings
 from tests.support.page_server import wait_for
 
 ROOT = Path(__file__).parents[2]
@@ -121,34 +108,6 @@ def test_a_folder_that_is_away_finds_nothing_and_keeps_its_index(
     assert stored(tmp_path / "cache") == before
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_what_may_no_longer_be_read_is_no_longer_found(docs: Path, corpus: Corpus) -> None:
-    (docs / "n1.md").chmod(0)
-    (docs / "sub").chmod(0)
-    assert not titles(corpus, "word1") and not titles(corpus, "word7")
-    assert corpus.skipped_files == ("sub: Permission denied", "n1.md: Permission denied")
-    (docs / "n1.md").chmod(0o600)
-    (docs / "sub").chmod(0o700)
-    assert titles(corpus, "word1") and titles(corpus, "word7")
-
-
-def test_files_that_were_only_touched_keep_their_documents(
-    docs: Path, corpus: Corpus, tmp_path: Path
-) -> None:
-    before = stored(tmp_path / "cache")
-    for file in docs.glob("*.md"):
-        file.touch()
-    write_note(docs, 2, " and more")
-    assert titles(corpus, "more") == ["Note 2"]
-    corpus.close()
-    changed = dict(before.items() ^ stored(tmp_path / "cache").items())
-    assert [url[-5:] for url in changed] in ([], ["n2.md"])  # SQLite may give its number again
-    with sqlite3.connect(next((tmp_path / "cache").glob("*.sqlite"))) as db:
-        assert db.execute("SELECT count(*) FROM words WHERE words MATCH 'note'").fetchone() == (10,)
-        assert db.execute("SELECT count(*) FROM chunks").fetchone() == (10,)
-    db.close()
-
-
 # --- rows -----------------------------------------------------------------------------------------
 
 
@@ -174,25 +133,6 @@ def test_rows_that_are_added_do_not_cost_those_before(tmp_path: Path) -> None:
     corpus = Corpus(file, tmp_path / "cache")
     assert corpus.size == 10 and len(corpus.search("anew")) == 5
     assert titles(corpus, "word3") == ["Row 3"] and not titles(corpus, "word11")
-    corpus.close()
-    after = stored(tmp_path / "cache")
-    assert all(before[url] == number for url, number in after.items() if int(url[-1]) < 5)
-
-
-def test_an_index_does_not_grow_by_what_is_replaced(tmp_path: Path) -> None:
-    file, cache = tmp_path / "rows.jsonl", tmp_path / "cache"
-
-    def size_of_lists(more: str) -> int:
-        file.unlink(missing_ok=True)
-        write_rows(file, range(1000), more)
-        Corpus(file, cache).close()
-        with closing(sqlite3.connect(next(cache.glob("*.sqlite")))) as db:
-            return int(db.execute("SELECT sum(length(block)) FROM words_data").fetchone()[0])
-
-    first = size_of_lists("")
-    assert all(size_of_lists(f" again{n}") < 1.5 * first for n in range(5))
-    corpus = Corpus(file, cache)
-    assert len(corpus.search("again4")) == 20 and not corpus.search("again3")
     corpus.close()
 
 
@@ -251,90 +191,11 @@ def test_another_process_searches_while_an_update_writes(docs: Path, tmp_path: P
     writer.close()
 
 
-def test_what_is_left_out_is_told_once_in_a_run(docs: Path) -> None:
-    corpus = Corpus(docs, None, rescan_seconds=0)
-    settings = parse_settings({}).model_copy(update={"corpus": docs})
-    sources = open_sources(settings, corpus=corpus)
-    assert sources.warnings() == ()
-    (docs / "broken.docx").write_bytes(b"PK")
-    sources.search("word1")
-    assert sources.warnings() == () and corpus.skipped_files
-    later = open_sources(settings, corpus=corpus)
-    assert "broken.docx" in later.warnings()[0]
-    with_web = settings.model_copy(update={"search": ("corpus", "wikipedia")})
-    for lasting in (settings, with_web):  # who opened the corpus closes it
-        open_sources(lasting, corpus=corpus).close()
-        assert titles(corpus, "word1") == ["Note 1"]
-    corpus.close()
-
-
-@pytest.mark.slow
-def test_runs_of_a_process_share_an_index_that_is_read_on(docs: Path, tmp_path: Path) -> None:
-    """One run has ended before all is read; the server still holds the index."""
-    for n in range(3000):
-        write_note(docs, n, " and more" * 200)
-    settings = parse_settings({}).model_copy(update={"corpus": docs, "cache_dir": tmp_path / "c"})
+def test_runs_of_a_process_share_an_index(docs: Path, tmp_path: Path) -> None:
     indexes = OpenIndexes()
-    held = Corpus(docs, tmp_path / "c", patience=0, indexes=indexes)
-    run = Corpus(docs, tmp_path / "c", patience=0, indexes=indexes)
-    assert run.progress and held.size < 3005
-    run.close()
-    assert wait_for(lambda: not held.progress, 60) and held.size == 3005
-    write_note(docs, 1, " and herons")
-    run = Corpus(docs, tmp_path / "c", indexes=indexes)  # whoever opens it, looks at the files,
-    assert wait_for(lambda: titles(run, "herons") == ["Note 1"], 60)  # or later where that is slow
-    held.close()
-    assert titles(run, "herons") == ["Note 1"]
-    run.close()
-    with pytest.raises(sqlite3.ProgrammingError):
-        run.search("herons")
-    first, second = open_corpus(settings), open_corpus(settings)
+    first, second = (Corpus(docs, tmp_path / "c", indexes=indexes) for _ in range(2))
     first.close()
-    assert titles(second, "herons") == ["Note 1"]
+    assert titles(second, "word1") == ["Note 1"]
     second.close()
-
-
-# --- workers side by side -------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_files_are_read_by_several_workers_in_their_order(tmp_path: Path) -> None:
-    names = [f"f{n:03}.docx" for n in range(250)]
-    for name in names:
-        shutil.copy(DOCUMENTS / "libreoffice.docx", tmp_path / name)
-    scan = scan_files(tmp_path)
-    with closing(WorkerPool(size=3)) as pool:
-        read = FileReader(BodyReader(pool)).read_files(scan, names)
-        found = [(name, len(next(documents).text)) for name, documents in read]
-        assert 0 < len(pool._idle) <= 2  # one is left for pages
-    assert [name for name, _ in found] == names and len({size for _, size in found}) == 1
-
-
-def make_long_docx() -> bytes:
-    """A document of 400,000 characters in a few kilobytes."""
-    buffer = io.BytesIO()
-    with (
-        zipfile.ZipFile(DOCUMENTS / "pandoc.docx") as source,
-        zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as target,
-    ):
-        for part in source.infolist():
-            data = source.read(part)
-            if part.filename == "word/document.xml":
-                text = b"<w:p><w:r><w:t>" + b"words " * 70_000 + b"</w:t></w:r></w:p>"
-                data = data.replace(b"<w:body>", b"<w:body>" + text)
-            target.writestr(part.filename, data)
-    return buffer.getvalue()
-
-
-def test_each_of_many_documents_may_give_as_much_as_one() -> None:
-    process = ReaderProcess(min_answer=1_000_000)
-    body = Body(make_long_docx(), suffix=".docx")
-    answers = process.answer([body] * 4, Countdown(20))
-    read = (answer["done"] for answer in answers if "done" in answer)
-    sizes = [len(text) for _, text, *_ in islice(read, 4)]
-    assert sizes == [sizes[0]] * 4 and sizes[0] > 400_000
-    process.close()
-    process = ReaderProcess(min_answer=300_000)
-    with pytest.raises(WorkerEnded):
-        list(process.answer([body], Countdown(20)))
-    process.close()
+    with pytest.raises(sqlite3.ProgrammingError):
+        second.search("word1")

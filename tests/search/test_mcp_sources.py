@@ -7,7 +7,6 @@ import json
 import shlex
 import subprocess
 import sys
-from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,10 +23,10 @@ from agent.pages.fetch import PageReader
 from agent.run.audit_answer import audit_answer
 from agent.run.begin import research
 from agent.run.header import journal_path
-from agent.search.mcp.result_rows import read_document, read_resource, read_rows
+from agent.search.mcp.result_rows import read_document, read_rows
 from agent.search.mcp.source import McpPlace, McpReader, McpSource
 from agent.search.mcp.tool_choice import find_tools
-from agent.settings import Settings, load_settings, parse_settings
+from agent.settings import Settings, load_settings
 from agent.settings.mcp_servers import McpServer, find_mcp_servers
 from agent.state import Hit, Page, SearchResults
 from tests.support import mcp_wire
@@ -207,15 +206,12 @@ LINK = types.ResourceLink(type="resource_link", uri="notes://a", name="n", title
     ("content", "structured", "found"),
     [
         ([], {"results": [ROW]}, ("https://a.example/", "1", "T", "")),
-        ([], {"result": {"items": [{"link": "https://b.example/", "snippet": "s"}]}},
-         ("https://b.example/", "", "", "s")),
         ([text(json.dumps({"results": [ROW]}))], None, ("https://a.example/", "1", "T", "")),
         ([text(json.dumps([{"doc_id": 7, "content": "c"}]))], None, ("", "7", "", "c")),
         ([text("Title: T\nURL: https://a.example/")], None,
          ("https://a.example/", "", "T", "Title: T\nURL: https://a.example/")),
         ([text("plain words")], None, ("", "", "plain words", "plain words")),
         ([LINK], None, ("notes://a", "", "T", "")),
-        ([embedded(text="x")], None, ("notes://a", "", "", "")),
         ([text(""), text("[1, 2]")], {"a": [[], {}, 3], "b": None}, None),
     ],
 )  # fmt: skip
@@ -231,14 +227,10 @@ def test_every_form_of_a_document_is_read() -> None:
     blob = base64.b64encode(b"%PDF-").decode()
     for content, expected in (
         ([text(json.dumps({"title": "T", "text": "body"}))], ("T", "body", b"")),
-        ([text("one"), text("two")], ("", "one\n\ntwo", b"")),
         ([embedded(blob=blob, mime_type="application/pdf")], ("", "", b"%PDF-")),
     ):
         row = read_document(types.CallToolResult(content=content))
         assert (row.title, row.text, row.data) == expected
-    contents = [embedded(text="words", mime_type="text/html").resource]
-    read = read_resource(types.ReadResourceResult(contents=contents))
-    assert (read.data, read.media_type) == (b"words", "text/html")
 
 
 def offered(name: str, *required: str, reads: bool | None = None) -> types.Tool:
@@ -247,41 +239,21 @@ def offered(name: str, *required: str, reads: bool | None = None) -> types.Tool:
     return types.Tool(name=name, input_schema=form | {"required": [*required]}, annotations=hints)
 
 
-@pytest.mark.parametrize(
-    ("given", "shown"),
-    [
-        ("# Ferry\n\nIt *sinks*.", "# Ferry\nIt sinks."),
-        ("It **sinks** at [six](/a).", "It sinks at six."),
-        ("It <sinks> *y*.", "It <sinks> *y*."),
-    ],
-)
-def test_a_text_of_a_server_is_markdown_where_it_has_its_marks(given: str, shown: str) -> None:
-    row = read_document(types.CallToolResult(content=[text(given)]))
-    with closing(PageReader()) as reader:
-        assert reader.build("https://a.example", "", row.body, row.type).text == shown
-
-
 def test_tools_are_known_by_their_schemas_or_named() -> None:
     plain = McpServer(name="x")
     several = [
         offered("execute_sql", "query"),
         offered("search_and_replace", "query", "text"),
         offered("searchDelete", "query", reads=False),
-        offered("create_thread", "id"),
         offered("get_user", "id"),
         offered("notes-search", "q"),
         offered("getDocument", "doc_id"),
     ]
-    assert [str(one) for one in find_tools(several, plain)] == [
-        "notes-search(q)",
-        "getDocument(doc_id)",
-    ]
+    assert list(map(str, find_tools(several, plain))) == ["notes-search(q)", "getDocument(doc_id)"]
     pair = [*several, offered("search", "query"), offered("fetch", "url")]
-    assert [str(one) for one in find_tools(pair, plain)] == ["search(query)", "fetch(url)"]
+    assert list(map(str, find_tools(pair, plain))) == ["search(query)", "fetch(url)"]
     named = McpServer(name="x", search="execute_sql", fetch="get_user")
-    assert [str(one) for one in find_tools(pair, named)] == ["execute_sql(query)", "get_user(id)"]
-    own = find_tools([offered("search", "query"), offered("read", "url")], plain)
-    assert [str(one) for one in own] == ["search(query)", "read(url)"]
+    assert list(map(str, find_tools(pair, named))) == ["execute_sql(query)", "get_user(id)"]
     assert find_tools([offered("add", "a")], plain) == (None, None)
     with pytest.raises(ExternalCallError, match="no tool 'gone'"):
         find_tools(pair, McpServer(name="x", search="gone"))
@@ -293,29 +265,22 @@ def test_the_user_alone_names_what_is_started(
     file = tmp_path / "mcp.json"
     entries: dict[str, Any] = {
         "Notes": {"command": "npx", "args": ["-y", "notes"], "env": {"NOTES_KEY": "k"}},
-        "wiki": {"url": "https://w.example/mcp", "headers": {"Authorization": "Bearer t"}},
         "off": {"command": "x", "disabled": True},
     }
     file.write_text(json.dumps({"mcpServers": entries}))
     (tmp_path / ".env").write_text(f"RESEARCH_AGENT_MCP_SERVERS={file}\n")
     monkeypatch.chdir(tmp_path)
-    assert (
-        load_settings(trust_env=True).mcp_servers is None
-        and "RESEARCH_AGENT_MCP_SERVERS" in caplog.text
-    )
+    assert load_settings(trust_env=True).mcp_servers is None
+    assert "RESEARCH_AGENT_MCP_SERVERS" in caplog.text
     monkeypatch.setenv("RESEARCH_AGENT_MCP_SERVERS", str(file))
-    settings = load_settings(mcp=("http://localhost:1/mcp", "python notes.py", "python notes.py"))
+    settings = load_settings(mcp=("http://localhost:1/mcp", "python notes.py"))
     servers = find_mcp_servers(settings)
-    assert [one.name for one in servers] == ["localhost", "notes", "notes-2", "notes-3", "wiki"]
-    assert servers[3].command == ("npx", "-y", "notes") and servers[3].cwd == str(Path.home())
-    assert [one.secrets for one in servers[3:]] == [["k"], ["Bearer t"]]
-    for wrong in ('{"mcpServers": {"a": {}}}', '{"mcpServers": {"a": 1}}', "[]", "{"):
+    assert [one.name for one in servers] == ["localhost", "notes", "notes-2"]
+    assert servers[2].command == ("npx", "-y", "notes") and servers[2].secrets == ["k"]
+    for wrong in ('{"mcpServers": {"a": {}}}', "[]", "{"):
         file.write_text(wrong)
         with pytest.raises(UsageError, match="mcp.json"):
             find_mcp_servers(settings)
-    for wrong in ({"RESEARCH_AGENT_MCP_SERVERS": "mcp.json"}, {}):
-        with pytest.raises(UsageError):
-            find_mcp_servers(parse_settings(wrong, mcp=() if wrong else ("'",)))
 
 
 def test_the_door_that_reads_asks_the_server_that_an_address_names(
@@ -327,19 +292,13 @@ def test_the_door_that_reads_asks_the_server_that_an_address_names(
         door = partial(CliRunner().invoke, read_door, standalone_mode=False)
         assert PAGE in door(["--mcp", http.url, "--format", "text", place]).stdout
         asked = len(http.headers)
-        for wrong, said in (
-            ("mcp://other/fetch/1", "at no MCP server"),
-            ("mcp:x", "at no MCP server"),
-            ("mcp://127.0.0.1/text/1", "came with a search"),
-        ):
-            refused = door(["--mcp", http.url, wrong])
-            assert (refused.return_value, refused.stdout) == (4, "") and said in refused.stderr
+        refused = door(["--mcp", http.url, "mcp://other/fetch/1"])
+        assert refused.return_value == 4 and "at no MCP server" in refused.stderr
         assert len(http.headers) == asked
 
         settings = Settings(mcp=(http.url,), runs_dir=tmp_path, cache_dir=tmp_path)
         tools = PageTools(lambda more: settings.model_copy(update=dict(more)))
         assert tools.read(ReadCall(url=place))["text"] == PAGE
-        for only in ({"offline": True}, {"corpus": DEMO}):
-            alone = PageTools(lambda _, only=only: settings.model_copy(update=only))
-            with pytest.raises(AgentError):
-                alone.read(ReadCall(url=place))
+        alone = PageTools(lambda _: settings.model_copy(update={"offline": True}))
+        with pytest.raises(AgentError):
+            alone.read(ReadCall(url=place))

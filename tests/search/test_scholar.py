@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,6 @@ from agent.evidence.credibility import Credibility
 from agent.run.audit_answer import audit_answer
 from agent.run.begin import research
 from agent.search.providers import build_search_chain
-from agent.search.scholar.arxiv import Arxiv
 from agent.search.scholar.fusion import SERVICES, Scholar
 from agent.search.scholar.records import build_hit
 from agent.search.search_options import SearchOptions
@@ -36,13 +34,6 @@ from tests.support.scholar_world import PAPERS, Paper, ScholarWorld
 
 NOWHERE = "http://127.0.0.1:9"
 JSON_SERVICES = [name for name in SERVICES if name != "arxiv"]
-#: How each service says that it found nothing.
-EMPTY = {
-    "crossref": {"message": {"items": []}},
-    "europepmc": {"resultList": {"result": []}},
-    "openalex": {"results": []},
-    "semantic_scholar": {"total": 0, "offset": 0},
-}
 
 
 @pytest.fixture
@@ -135,14 +126,11 @@ def test_what_is_asked_says_who_asks_and_since_when(papers: ScholarWorld, tmp_pa
 @pytest.mark.parametrize(
     ("reply", "outcome"),
     [
-        ({"status": 401}, "blocked bad_key"), ({"status": 403}, "blocked bad_key"),
         ({"status": 429, "headers": {"Retry-After": "7"}}, "rate_limited"),
-        ({"status": 500}, "unavailable"), ({"status": 504}, "timeout"),
-        ({"body": "<html>busy</html>"}, "invalid"), ({"body": ""}, "invalid"),
-        ({"body": "[1]"}, "invalid"), ({"json": {"message": 1, "results": "x"}}, "invalid"),
+        ({"json": {"message": 1, "results": "x"}}, "invalid"),
         ({"body": b"<feed" + b"<a>" * 10_000}, "invalid"),
     ],
-)  # fmt: skip
+)
 def test_refusals(name: str, reply: dict[str, Any], outcome: str, tmp_path: Path) -> None:
     settings = parse_settings({"CACHE_DIR": str(tmp_path)})
     service = SERVICES[name](settings, SearchOptions())
@@ -150,35 +138,8 @@ def test_refusals(name: str, reply: dict[str, Any], outcome: str, tmp_path: Path
         mock.get(service.endpoint.base_url + service.path, **reply)
         with pytest.raises(SearchFailed) as caught:
             service.search("q")
-    assert caught.value.outcome in outcome.split()
+    assert caught.value.outcome == outcome
     assert caught.value.retry_after == (7 if outcome == "rate_limited" else None)
-
-
-@pytest.mark.parametrize("name", JSON_SERVICES)
-def test_nothing_found_is_no_failure(name: str, tmp_path: Path) -> None:
-    service = SERVICES[name](parse_settings({"CACHE_DIR": str(tmp_path)}), SearchOptions())
-    assert list(service.read(json.dumps(EMPTY[name]).encode())) == []
-
-
-@pytest.mark.slow
-def test_arxiv_is_asked_once_in_three_seconds(tmp_path: Path) -> None:
-    arxiv = Arxiv(parse_settings({"CACHE_DIR": str(tmp_path)}), SearchOptions())
-    assert arxiv.seconds_apart == 3
-    began = time.monotonic()
-    for _ in range(2):
-        arxiv._turns.wait("arxiv", 0)
-    assert time.monotonic() - began >= 2.9
-
-
-@pytest.mark.slow
-def test_scarce_services_are_asked_last(papers: ScholarWorld, tmp_path: Path) -> None:
-    keyless = {"OPENALEX_API_KEY": "", "SEMANTIC_SCHOLAR_API_KEY": ""}
-    chain = make_chain(papers, tmp_path, **keyless)
-    found = chain("Velorine relapse trial")
-    assert set(papers.names()) == {"crossref", "europepmc", "arxiv"}
-    assert {one.provider for one in found.attempts} == {*papers.names(), "scholar"}
-    papers.faults = dict.fromkeys(papers.names(), 503)
-    assert chain("Corvadine fever trial").hits and "openalex" in papers.names()
 
 
 def make_chain(world: ScholarWorld, folder: Path, **more: str) -> Any:
@@ -197,18 +158,11 @@ def test_all_services_down_is_a_failure_that_names_each(
 def test_works_are_asked_for_first_where_a_plan_says_so(
     papers: ScholarWorld, tmp_path: Path
 ) -> None:
-    settings = settings_of(papers, tmp_path, SEARCH_PROVIDERS="", WIKIPEDIA_BASE_URL=NOWHERE)
-    named = settings_of(papers, tmp_path, SEARCH_PROVIDERS="wikipedia", WIKIPEDIA_BASE_URL=NOWHERE)
-    for own, first in ((settings, "scholar"), (named, "wikipedia")):
-        chain = build_search_chain(own)
-        assert [one.name for one in chain.providers][-1] == "wikipedia"
-        papers.asked.clear()
-        try:
-            found: Any = chain("Velorine relapse" + FOR_RESEARCH)
-        except SearchFailed as failure:
-            found = failure
-        assert found.attempts[-1].provider == first
-        assert not any("in:scholar" in str(told) for _, told, _ in papers.asked)
+    """Services with a daily limit are asked last; no service gets the mark of the plan."""
+    chain = make_chain(papers, tmp_path, SEARCH_PROVIDERS="", OPENALEX_API_KEY="")
+    found = chain("Velorine relapse" + FOR_RESEARCH)
+    assert found.attempts[-1].provider == "scholar" and "openalex" not in papers.names()
+    assert not any("in:scholar" in str(parameters) for _, parameters, _ in papers.asked)
 
 
 # --- one work ------------------------------------------------------------------------------------
@@ -233,12 +187,6 @@ def test_records_of_one_work_are_one_hit() -> None:
     assert two.work["source"] == "openalex" and two.places == ("https://a.org/pdf/1",)
 
 
-def test_a_preprint_that_was_taken_back_leaves_its_published_version() -> None:
-    arxiv = hit("arxiv", DOI="10.48550/arXiv.2401.1", retracted=True)
-    (one,) = Scholar.fuse([[arxiv], [hit("crossref", DOI="10.1/x", type="journal-article")]])
-    assert not one.is_retracted and Scholar.fuse([[arxiv]])[0].is_retracted
-
-
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=20),
     lambda inner: (
@@ -246,23 +194,12 @@ values = st.recursive(
     ),
     max_leaves=8,
 )
-FIELDS = "title DOI type author day retracted place URL abstract container-title page".split()
-
-
-@given(
-    st.fixed_dictionaries(
-        {"title": st.text()}, optional=dict.fromkeys(FIELDS[1:3] + FIELDS[4:], values)
-    )
-)
-def test_no_record_breaks_the_reader(record: dict[str, Any]) -> None:
-    for made in build_hit("crossref", {**record, "author": []}):
-        assert made.title and made.url.startswith("http") and len(made.snippet) <= 1000
 
 
 @pytest.mark.parametrize("name", JSON_SERVICES)
 @given(
     row=st.dictionaries(
-        st.sampled_from(["title", "author", "authors", "issued", "journal"]), values
+        st.sampled_from("title author authors issued journal DOI abstract doi url".split()), values
     )
 )
 def test_no_row_breaks_a_service(name: str, row: dict[str, Any]) -> None:
@@ -271,7 +208,8 @@ def test_no_row_breaks_a_service(name: str, row: dict[str, Any]) -> None:
     for key in reversed(service.rows.split(".")):
         body = {key: body}
     for record in service.read(json.dumps(body).encode()):
-        list(build_hit(name, record))
+        for made in build_hit(name, record):
+            assert made.title and made.url.startswith("http") and len(made.snippet) <= 1000
 
 
 # --- the bibliography ----------------------------------------------------------------------------
@@ -320,10 +258,3 @@ def test_bibtex_and_ris_and_csl_are_read_by_others() -> None:
         "article-journal",
         "webpage",
     ]
-
-
-@given(st.text(min_size=1))
-def test_no_title_breaks_a_format(title: str) -> None:
-    answer = answer_of({**WORK, "title": title, "author": [{"family": title}]}, None, title=title)
-    assert len(bibtexparser.parse_string(to_bibtex(answer)).entries) == 2
-    assert len(rispy.loads(to_ris(answer))) == 2

@@ -39,11 +39,9 @@ def search_hits(*hits: Hit, options: SearchOptions | None = None) -> SearchResul
     ("query", "sent"),
     [
         ("  who \x00won\n\tthe\u2028cup?\x7f ", "who won the cup?"),
-        ("word " * 200, ("word " * 100).strip()),
         ("x" * 480 + " " + "y" * 100, "x" * 480),
         ("足" * 600, "足" * 500),
         ("\ud800broken", "broken"),
-        ("w " * 500_000, ("w " * 250).strip()),
     ],
 )
 def test_queries_are_cleaned_and_cut_at_a_word(query: str, sent: str) -> None:
@@ -72,18 +70,10 @@ def test_hits_are_bounded_and_cleaned() -> None:
     assert hit.snippet.endswith("word")
 
 
-def test_comparisons_are_no_tags() -> None:
-    said = "if a < b and c > d, then"
-    assert search_hits(HIT.model_copy(update={"snippet": said})).hits[0].snippet == said
-
-
 @pytest.mark.parametrize(
     "url",
-    [
-        "javascript:alert(1)", "file:///etc/passwd", "ftp://example.org/", "example.org", "https://",
-        "http://[::1", "data:text/html,x", "https://example.org/" + "x" * 3000, "//example.org/x",
-        "https://exa mple.org/", "https://user@/x", "https://example.org:port/",
-    ],
+    ["javascript:alert(1)", "file:///etc/passwd", "example.org", "http://[::1", "https://user@/x",
+     "https://example.org/" + "x" * 3000, "https://exa mple.org/", "https://example.org:port/"],
 )  # fmt: skip
 def test_only_web_addresses_are_hits(url: str) -> None:
     none = search_hits(HIT.model_copy(update={"url": url}))
@@ -95,12 +85,6 @@ def test_a_page_is_a_hit_once() -> None:
     spellings = "http://www.example.org/a/ https://example.org/a?utm_source=x https://example.org/b"
     hits = search_hits(*(Hit(url=url) for url in spellings.split())).hits
     assert [hit.url for hit in hits] == [spellings.split()[0], "https://example.org/b"]
-
-
-def test_hits_are_at_most_as_many_as_asked_for() -> None:
-    many = [Hit(url=f"https://example.org/{i}") for i in range(50)]
-    assert len(search_hits(*many).hits) == 10
-    assert len(search_hits(*many, options=SearchOptions(max_results=20)).hits) == 20
 
 
 def test_domains_are_enforced_by_suffix() -> None:
@@ -134,7 +118,6 @@ def test_local_documents_are_taken_as_they_are() -> None:
     "url",
     [
         "https://www.google.com/url?sa=t&q={0}&usg=x",
-        "https://google.co.uk/url?url={0}",
         "https://duckduckgo.com/l/?uddg={0}&rut=1",
         "https://www.bing.com/ck/a?!&&p=7&u=a1{1}&ntb=1",
         "https://r.search.yahoo.com/_ylt=A/RV=2/RE=1/RO=10/RU={0}/RK=2/RS=b-",
@@ -154,7 +137,6 @@ def test_a_redirector_of_a_search_engine_is_unwrapped(url: str) -> None:
     [
         "https://www.google.com/url?q=javascript:alert(1)",
         "https://www.bing.com/ck/a?u=a1%ff%fe",
-        "https://www.bing.com/ck/a?u=a1____",
         "https://google.com.evil.example/url?q=https://a.example/",
         "https://example.org/url?q=https://a.example/",
     ],

@@ -16,12 +16,12 @@ from agent.search.search_options import SearchOptions
 from agent.search.wikipedia import Wikipedia
 from agent.settings import Settings
 from agent.state import SearchResults
+from agent.state.clock import utc_today
 from tests.support.search_wire import (
     BASE,
     KEY,
     SERVICES,
     STRICT,
-    failure,
     json_body,
     only_request,
     parameters,
@@ -34,35 +34,26 @@ from tests.support.search_wire import (
 
 
 OPERATORS = "q (site:a.org OR site:b.org) -site:c.org"
-GOOGLE = {"engine": "google", "api_key": KEY, "output": "json", "source": "python"}
-TEXTS = {"highlights": True, "text": {"maxCharacters": 1000}}
 DOMAINS = (["a.org", "b.org"], ["c.org"])
-#: The provider, the query, and all that it sends.
-PLAIN: list[tuple[str, str, dict[str, Any]]] = [
-    ("serpapi", "谁赢了", GOOGLE | {"q": "谁赢了", "hl": "zh-cn", "gl": "cn"}),
-    ("exa", "who won", {"query": "who won", "numResults": 10, "type": "auto", "contents": TEXTS}),
-    ("tavily", "who won", {"query": "who won", "max_results": 10, "search_depth": "basic"}),
-    ("serper", "who won", {"q": "who won", "hl": "en", "gl": "us", "num": 10}),
-    ("serper", "谁赢了世界杯", {"q": "谁赢了世界杯", "hl": "zh-cn", "gl": "cn", "num": 10}),
-    ("wikipedia", "who won", {"action": "query", "list": "search", "format": "json",
-                              "srsearch": "who won", "srlimit": "10"}),
-    ("searxng", "who won", {"q": "who won", "format": "json", "language": "en"}),
-    ("brave", "who won", {"q": "who won", "count": "10"}),
-]  # fmt: skip
-#: Which have no days of publication, or say them among the words of the query.
-NO_DAYS = ("wikipedia", "npm", "github")
-#: The provider, and what it sends of `STRICT`.
-OPTIONS: list[tuple[str, dict[str, Any]]] = [
-    ("serpapi", {"q": OPERATORS, "hl": "de", "gl": "de", "tbs": "cdr:1,cd_min:06/10/2026"}),
-    ("exa", {"query": "q", "startPublishedDate": "2026-06-10T00:00:00.000Z",
-             "includeDomains": DOMAINS[0], "excludeDomains": DOMAINS[1]}),
-    ("tavily", {"start_date": "2026-06-10", "include_domains": DOMAINS[0],
-                "exclude_domains": DOMAINS[1]}),
-    ("serper", {"q": OPERATORS, "tbs": "cdr:1,cd_min:06/10/2026"}),
-    ("searxng", {"q": OPERATORS, "time_range": "week", "language": "de"}),
-    ("brave", {"q": OPERATORS}),
-    ("github", {"q": "q pushed:>=2026-06-10", "per_page": "10"}),
-]  # fmt: skip
+#: All that a provider sends for the query `q` with the options `STRICT`.
+SENT: dict[str, dict[str, Any]] = {
+    "serpapi": {"engine": "google", "api_key": KEY, "output": "json", "source": "python",
+                "q": OPERATORS, "hl": "de", "gl": "de", "tbs": "cdr:1,cd_min:06/10/2026"},
+    "exa": {"query": "q", "numResults": 10, "type": "auto",
+            "contents": {"highlights": True, "text": {"maxCharacters": 1000}},
+            "startPublishedDate": "2026-06-10T00:00:00.000Z",
+            "includeDomains": DOMAINS[0], "excludeDomains": DOMAINS[1]},
+    "tavily": {"query": "q", "max_results": 10, "search_depth": "basic", "start_date": "2026-06-10",
+               "include_domains": DOMAINS[0], "exclude_domains": DOMAINS[1]},
+    "serper": {"q": OPERATORS, "hl": "de", "gl": "de", "num": 10,
+               "tbs": "cdr:1,cd_min:06/10/2026"},
+    "wikipedia": {"action": "query", "list": "search", "format": "json", "srsearch": "q",
+                  "srlimit": "10"},
+    "searxng": {"q": OPERATORS, "format": "json", "language": "de", "time_range": "week"},
+    "brave": {"q": OPERATORS, "count": "10", "freshness": f"2026-06-10to{utc_today()}"},
+    "github": {"q": "q pushed:>=2026-06-10", "per_page": "10"},
+    "npm": {"text": "q", "size": "10"},
+}  # fmt: skip
 #: Where a key is sent, and how a request without one says who asks.
 HEADERS = {
     "exa": ("x-api-key", KEY),
@@ -75,31 +66,19 @@ HEADERS = {
 }
 
 
-def sent(name: str, query: str, options: SearchOptions) -> dict[str, Any]:
-    """All that a provider sends, once; its key where it belongs."""
+@pytest.mark.parametrize("name", SENT)
+def test_what_a_provider_is_asked(name: str) -> None:
+    """Once, with its options; its key is where it belongs."""
     with wire(name, json=SERVICES[name].good) as asked:
-        service(name, options=options).search(query)
+        service(name, options=STRICT).search("q")
     request = only_request(asked)
     header, value = HEADERS.get(name, ("Accept", ""))
     assert str(request.headers.get(header)).startswith(value)
-    return dict(parameters(request)) if request.method == "GET" else json_body(request)
+    found = parameters(request) if request.method == "GET" else json_body(request)
+    assert found == SENT[name]
 
 
-@pytest.mark.parametrize(("name", "query", "all_sent"), PLAIN)
-def test_what_a_provider_is_asked(name: str, query: str, all_sent: dict[str, Any]) -> None:
-    assert sent(name, query, SearchOptions()) == all_sent
-
-
-@pytest.mark.parametrize(("name", "more"), OPTIONS)
-def test_options_are_passed_on(name: str, more: dict[str, Any]) -> None:
-    told = sent(name, "q", STRICT)
-    assert told | more == told and (name != "serpapi" or "num" not in told)
-
-
-@pytest.mark.parametrize(
-    ("query", "host"),
-    [("who won", "en"), ("谁赢了世界杯", "zh"), ("ワールドカップ", "ja"), ("кто выиграл", "ru")],
-)
+@pytest.mark.parametrize(("query", "host"), [("who won", "en"), ("谁赢了世界杯", "zh")])
 def test_wikipedia_asks_in_the_language_of_the_query(query: str, host: str) -> None:
     wiki = f"https://{host}.wikipedia.org"
     with responses.RequestsMock() as mock:
@@ -108,30 +87,12 @@ def test_wikipedia_asks_in_the_language_of_the_query(query: str, host: str) -> N
     assert hit.url == f"{wiki}/wiki/AC/DC_(a_b)%3F" and hit.title == "AC/DC (a b)?"
 
 
-@pytest.mark.parametrize("name", [name for name in SERVICES if name not in NO_DAYS])
-def test_a_day_in_the_query_is_sent_as_the_option_of_the_service(name: str) -> None:
-    told = sent(name, "q after:2026-06-10", SearchOptions())
-    assert "q" in (told.get("q"), told.get("query"))
-    assert {"cdr:1,cd_min:06/10/2026", "2026-06-10T00:00:00.000Z", "2026-06-10", "week"} & {
-        value.partition("to")[0] for value in told.values() if isinstance(value, str)
-    }
-
-
-def test_wikipedia_which_has_no_days_is_asked_without() -> None:
-    assert sent("wikipedia", "q after:2026-06-10", SearchOptions())["srsearch"] == "q"
-
-
 def test_the_chain_leaves_out_older_hits() -> None:
     rows = [{"url": f"https://a.org/{day}", "title": day, "text": "s", "publishedDate": day}
             for day in ("2026-06-09", "2026-06-11")]  # fmt: skip
     with wire("exa", json={"results": rows}):
         found = SearchChain([service("exa")])("q after:2026-06-10")
     assert [hit.title for hit in found.hits] == ["2026-06-11"]
-
-
-def test_a_slash_at_the_end_of_a_base_url_does_not_count() -> None:
-    with wire("exa", json=SERVICES["exa"].good):
-        assert service("exa", BASE + "/").search("q")
 
 
 # --- recorded replies --------------------------------------------------------------------------
@@ -146,15 +107,6 @@ def recorded(data: Path) -> Callable[[str], Any]:
     return read
 
 
-def test_recorded_serper(recorded: Callable[[str], Any]) -> None:
-    with wire("serper", json=recorded("serper_google.json")):
-        hits = service("serper").search("q")
-    assert len(hits) == 9 and hits[0].date == "Jan 29, 2023"
-    assert hits[0].url.startswith("https://pagesix.com/2023/01/29/") and "good terms" in (
-        hits[0].snippet
-    )
-
-
 def test_recorded_google_page_with_its_own_answers(recorded: Callable[[str], Any]) -> None:
     with wire("serpapi", json=recorded("searchapi_google.json")):
         found = search_through_chain(service("serpapi"))
@@ -167,11 +119,10 @@ def test_recorded_google_page_with_its_own_answers(recorded: Callable[[str], Any
     assert first.url == "https://news.microsoft.com/exec/satya-nadella/"
 
 
-@pytest.mark.parametrize("name", ["basic_search", "search_with_include_domains"])
-def test_recorded_tavily(recorded: Callable[[str], Any], name: str) -> None:
-    (exchange,) = recorded(f"tavily_test_{name}.yaml")["interactions"]
+def test_recorded_tavily(recorded: Callable[[str], Any]) -> None:
+    (exchange,) = recorded("tavily_test_search_with_include_domains.yaml")["interactions"]
     recorded_body, reply = (exchange[side]["parsed_body"] for side in ("request", "response"))
-    options = SearchOptions(allow_domains=tuple(recorded_body.get("include_domains", ())))
+    options = SearchOptions(allow_domains=tuple(recorded_body["include_domains"]))
     with wire("tavily", json=reply) as asked:
         found = search_through_chain(service("tavily", options=options))
     assert isinstance(found, SearchResults) and len(found.hits) == len(reply["results"])
@@ -190,17 +141,6 @@ def test_recorded_wikipedia(recorded: Callable[[str], Any]) -> None:
     assert first.snippet.startswith("Python is a high-level, general-purpose programming language")
 
 
-@pytest.mark.parametrize("name", list(SERVICES))
-@pytest.mark.parametrize(
-    "page", ["google_search_captcha.html", "google_search_soft_block.html",
-             "duckduckgo_search_results.html"],
-)  # fmt: skip
-def test_recorded_html_instead_of_json(data: Path, name: str, page: str) -> None:
-    with wire(name, body=(data / "search" / page).read_bytes()):
-        error = failure(service(name))
-    assert (error.outcome, error.message) == ("invalid", "HTML instead of a JSON object")
-
-
 # --- what a result page itself answers ---------------------------------------------------------
 
 
@@ -217,21 +157,8 @@ def test_answer_boxes() -> None:
     assert page_answers("serper", answerBox={**box, "answer": "42", "list": None}) == [
         ("https://b.org/", "T", "42. S"),
     ]
-    assert page_answers("serpapi", answer_box={"type": "calculator_result", "result": "4"}) == []
     search = {"answer": "4", "link": "https://www.google.com/search?q=4"}
     assert page_answers("serper", answerBox=search) == []
-
-
-def test_knowledge_graphs() -> None:
-    source = {"source": {"name": "Wikipedia", "link": "https://w.org/"}}
-    graph = {"title": "T", "description": "D"}
-    assert page_answers("serpapi", knowledge_graph={**graph, **source}) == [
-        ("https://w.org/", "T", "D")
-    ]
-    assert page_answers(
-        "serper", knowledgeGraph={**graph, "descriptionLink": "https://w.org/"}
-    ) == [("https://w.org/", "T", "D")]
-    assert page_answers("serper", knowledgeGraph=graph) == []
 
 
 def test_the_website_of_a_knowledge_graph_helps_to_choose_and_is_no_source() -> None:
@@ -243,11 +170,6 @@ def test_the_website_of_a_knowledge_graph_helps_to_choose_and_is_no_source() -> 
         assert first.url == "https://a.org/1" and not first.generated
         assert (site.url, site.title, site.snippet) == ("https://t.example/", "T", "Firm. D")
         assert site.generated
-        for wrong in (None, 7, "https://www.google.com/search?q=t", ["https://t.example/"]):
-            with wire(
-                name, json=SERVICES[name].good | {next(iter(more)): graph | {"website": wrong}}
-            ):
-                assert len(service(name).search("q")) == 1
 
 
 def test_searxng_answers_and_infoboxes() -> None:
@@ -265,7 +187,3 @@ def test_exa_prefers_highlights() -> None:
         first, second = service("exa").search("q")
     assert (first.snippet, second.snippet) == ("one … two", "t")
     assert first.title == "" and first.date == "2026-01-01T0"
-
-
-def test_the_answer_of_tavily_has_no_source_and_is_no_hit() -> None:
-    assert page_answers("tavily", answer="An answer without a source.") == []
