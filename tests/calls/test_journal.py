@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import resource
-import subprocess
-import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -65,6 +64,18 @@ def recorded(
     return call
 
 
+def outside(text: str) -> str:
+    raise AssertionError(f"called for {text}")
+
+
+def written(path: Path, *texts: str) -> None:
+    """Resume a journal, make these calls and close it."""
+    journal = Journal.resume(path, {"run": "r"})
+    call = recorded(journal, str.upper)
+    assert [call(text) for text in texts] == [text.upper() for text in texts]
+    journal.close()
+
+
 def lines(path: Path) -> list[Json]:
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
@@ -88,7 +99,7 @@ def test_a_call_is_made_once_and_shared(tmp_path: Path) -> None:
     assert line["request"] == {"query": "x"} and line["response"] == {"text": "X"}
 
 
-def test_of_two_limits_the_run_tells_the_one_that_its_replay_tells(tmp_path: Path) -> None:
+def test_of_two_limits_the_run_reports_the_one_that_its_replay_reports(tmp_path: Path) -> None:
     def refuse(limit: str) -> None:
         raise Exhausted(limit)
 
@@ -102,40 +113,23 @@ def test_of_two_limits_the_run_tells_the_one_that_its_replay_tells(tmp_path: Pat
 
 
 @given(st.lists(st.text(), max_size=8), st.text())
-def test_a_known_journal_answers_without_going_outside(texts: list[str], suffix: str) -> None:
+def test_a_journal_answers_without_a_call(texts: list[str], suffix: str) -> None:
     first = Journal({})
     call = recorded(first, lambda text: text + suffix)
-    said = [call(text) for text in texts]
-    written = [json.loads(json.dumps(line)) for line in first.calls]
-    again = Journal({}, {line["key"]: line for line in written})
+    replies = [call(text) for text in texts]
+    stored = [json.loads(json.dumps(line)) for line in first.calls]
+    again = Journal({}, {line["key"]: line for line in stored})
 
-    def outside(_: str) -> str:
-        raise AssertionError("went outside")
-
-    assert [recorded(again, outside)(text) for text in texts] == said
+    assert [recorded(again, outside)(text) for text in texts] == replies
 
 
-def test_errors_are_recorded_as_outcomes_and_told_again(tmp_path: Path) -> None:
-    def go(_: str) -> str:
-        raise SearchFailed("no luck", "try later", outcome="rate_limited")
-
-    journal = Journal.begin(tmp_path / "a.jsonl", {})
-    with pytest.raises(SearchFailed, match="no luck"):
-        recorded(journal, go)("x")
-    journal.close()
-    known = {line["key"]: line for line in lines(tmp_path / "a.jsonl")[1:]}
-    with pytest.raises(SearchFailed) as told:
-        recorded(Journal({}, known), lambda text: text)("x")
-    assert told.value.outcome == "rate_limited" and told.value.remedy == "try later"
-
-
-def test_a_surprise_is_told_without_its_text() -> None:
+def test_an_unexpected_error_is_reported_without_its_text() -> None:
     def go(_: str) -> str:
         raise KeyError("api_key=secret")
 
-    with pytest.raises(SearchFailed) as told:
+    with pytest.raises(SearchFailed) as failure:
         recorded(Journal({}), go)("x")
-    assert "KeyError" in told.value.message and "secret" not in told.value.message
+    assert "KeyError" in failure.value.message and "secret" not in failure.value.message
 
 
 def test_a_straggler_is_missed_and_stays_missed() -> None:
@@ -160,31 +154,24 @@ def test_a_straggler_is_missed_and_stays_missed() -> None:
 def test_a_call_that_hangs_times_out() -> None:
     release = threading.Event()
     call = recorded(Journal({}), lambda text: str(release.wait(5)), limit=0.2)
-    with pytest.raises(SearchFailed) as told:
+    with pytest.raises(SearchFailed) as failure:
         call("x")
     release.set()
-    assert told.value.outcome == "timeout"
+    assert failure.value.outcome == "timeout"
 
 
-def test_stop_lets_nothing_more_out() -> None:
+def test_after_a_stop_no_call_is_made() -> None:
     journal = Journal({})
     call = recorded(journal, lambda text: text)
     assert call("before") == "before"
     journal.stop.set()
-    assert call("before") == "before"  # what is known needs nobody
+    assert call("before") == "before"
     with pytest.raises(Stopped):
         call("after")
 
 
-def test_a_directory_that_cannot_be_written_costs_the_journal_not_the_run(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("in the way")
-    journal = Journal.begin(tmp_path / "file" / "a.jsonl", {})
-    assert recorded(journal, lambda text: text)("x") == "x"
-    assert journal.path is None and "cannot be written" in journal.problem
-
-
 def test_a_full_disk_costs_the_journal_not_the_run(tmp_path: Path) -> None:
-    """A limit on file size stands for the disk: the header fits, the first call does not."""
+    """A limit on file size imitates the disk: the header fits, the first call does not."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     journal = Journal.begin(tmp_path / "a.jsonl", {"run": "r"})
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
@@ -200,30 +187,14 @@ def test_a_run_writes_its_calls_and_no_key(services: Services, tmp_path: Path) -
     services.pages = {"final": "Argentina won the cup."}
     services.default_hits = ["final"]
     services.think = Thinker([Fact("winner", "Argentina", "Argentina won")], ["final winner"])
-    run = research("Who won?", parse_settings(services.environment(tmp_path)))
-    for _ in run:
-        pass
-    answer = run.answer()
+    answer = research("Who won?", parse_settings(services.environment(tmp_path))).answer()
     assert answer.run and answer.run.journal
     text = Path(answer.run.journal).read_text("utf-8")
     assert GEMINI_KEY not in text and SERPAPI_KEY not in text
-    header, *calls = lines(Path(answer.run.journal))
+    header, *calls, last = lines(Path(answer.run.journal))
     assert header["run"] == answer.run.id and header["topic"] == "Who won?"
-    assert calls.pop()["answer"]["status"] == answer.status
-    kinds = [call["call"] for call in calls]
-    assert kinds.count("ask") == 3 and kinds.count("search") == 2 and kinds.count("read") == 1
-    assert len({call["key"] for call in calls}) == len(calls)
-
-
-def written(path: Path, *texts: str) -> None:
-    journal = Journal.resume(path, {"run": "r"})
-    call = recorded(journal, str.upper)
-    assert [call(text) for text in texts] == [text.upper() for text in texts]
-    journal.close()
-
-
-def outside(text: str) -> str:
-    raise AssertionError(f"went outside for {text}")
+    assert last["answer"]["status"] == answer.status
+    assert Counter(call["call"] for call in calls) == {"ask": 3, "search": 2, "read": 1}
 
 
 def test_resume_goes_on_where_it_was(tmp_path: Path) -> None:
@@ -253,19 +224,25 @@ def test_a_file_cut_anywhere_is_resumed_with_its_whole_lines(
     assert path.read_bytes().startswith(whole)
 
 
-def test_failures_are_kept_unless_asked_for_again(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
+def failing(path: Path, outcome: str) -> None:
+    """Record a failed call."""
 
     def fail(_: str) -> str:
-        raise SearchFailed("no luck")
+        raise SearchFailed("no luck", "try later", outcome=outcome)
 
     journal = Journal.begin(path, {})
     with pytest.raises(SearchFailed):
         recorded(journal, fail)("x")
     journal.close()
+
+
+def test_a_failure_is_raised_again_from_the_journal(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    failing(path, "rate_limited")
     journal = Journal.resume(path, {})
-    with pytest.raises(SearchFailed):
+    with pytest.raises(SearchFailed, match="no luck") as failure:
         recorded(journal, outside)("x")
+    assert (failure.value.outcome, failure.value.remedy) == ("rate_limited", "try later")
     journal.close()
     journal = Journal.resume(path, {}, retry_failed=True)
     assert recorded(journal, str.upper)("x") == "X"
@@ -274,16 +251,9 @@ def test_failures_are_kept_unless_asked_for_again(tmp_path: Path) -> None:
 
 
 def test_what_was_refused_for_a_key_is_asked_again(tmp_path: Path) -> None:
-    """The user may have mended it; a replay tells what the run saw."""
+    """The user may have corrected it; a replay repeats what the run saw."""
     path = tmp_path / "a.jsonl"
-
-    def refuse(_: str) -> str:
-        raise SearchFailed("no such key", outcome="bad_key")
-
-    journal = Journal.begin(path, {})
-    with pytest.raises(SearchFailed):
-        recorded(journal, refuse)("x")
-    journal.close()
+    failing(path, "bad_key")
     with pytest.raises(SearchFailed):
         recorded(Journal.replay(path), outside)("x")
     journal = Journal.resume(path, {})
@@ -291,46 +261,41 @@ def test_what_was_refused_for_a_key_is_asked_again(tmp_path: Path) -> None:
     journal.close()
 
 
-def test_a_replay_goes_nowhere_and_names_what_it_misses(tmp_path: Path) -> None:
+def test_a_replay_makes_no_call_and_names_what_is_missing(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     written(path, "a")
     before = path.read_bytes()
-    journal = Journal.replay(path)
-    assert recorded(journal, outside)("a") == "A"
+    call = recorded(Journal.replay(path), outside)
+    assert call("a") == "A"
     with pytest.raises(JournalError, match="search b"):
-        recorded(journal, outside)("b")
-    journal.close()
+        call("b")
     assert path.read_bytes() == before
 
 
-def test_two_writers_are_refused_and_a_dead_one_lets_go(tmp_path: Path) -> None:
+def test_two_writers_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
+    journal = Journal.begin(path, {"run": "r"})
+    with pytest.raises(JournalError, match="another run"):
+        Journal.resume(path, {})
+    journal.close()
     written(path, "a")
-    code = (
-        "import sys, time; from pathlib import Path; from agent.calls.journal import Journal; "
-        "j = Journal.resume(Path(sys.argv[1]), {}); print('held', flush=True); time.sleep(60)"
-    )
-    owner = subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE)
-    with owner:
-        assert owner.stdout and owner.stdout.readline() == b"held\n"
-        with pytest.raises(JournalError, match="another run"):
-            Journal.resume(path, {})
-        owner.kill()
-    written(path, "a", "b")
 
 
-@pytest.mark.parametrize("content", [b"not json\n", b"[]\n", b"{}\n", b'{"journal": 1}\n{}\n'])
-def test_what_is_no_journal_is_said(content: bytes, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"not json\n", "not a journal"),
+        (b"[]\n", "not a journal"),
+        (b'{"journal": 1}\n{}\n', "not a journal"),
+        (b'{"journal": 99}\n', "newer version"),
+    ],
+)
+def test_another_file_is_refused_and_left_as_it_is(
+    content: bytes, message: str, tmp_path: Path
+) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(content)
     for use in (lambda: Journal.replay(path), lambda: Journal.resume(path, {})):
-        with pytest.raises(JournalError, match="not a journal"):
+        with pytest.raises(JournalError, match=message):
             use()
     assert path.read_bytes() == content
-
-
-def test_a_newer_version_is_not_guessed_at(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
-    path.write_text('{"journal": 99}\n')
-    with pytest.raises(JournalError, match="newer version"):
-        Journal.replay(path)

@@ -1,4 +1,4 @@
-"""One way to the network: models, searches and pages trust and fail alike."""
+"""Certificates and proxies: the same for models, searches and pages."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from agent.calls.gemini_api import GeminiAccount, GeminiConnection
-from agent.calls.transport import CERTIFICATES, find_proxy, load_tls_context
-from agent.errors import ExternalCallError, ModelFailed
+from agent.calls.transport import CERTIFICATES, find_proxy
+from agent.errors import ModelFailed, ExternalCallError
 from agent.llm.gemini import Gemini
 from agent.llm.openai_compatible import OpenAICompatible
 from agent.pages.address_guard import AddressGuard
@@ -66,7 +66,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 @pytest.fixture
 def base(certificate: tuple[Path, Path]) -> Iterator[str]:
-    """A server on loopback whose certificate no system knows."""
+    """A server on loopback whose certificate no system trusts."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*certificate)
     with ThreadingHTTPServer(("127.0.0.1", 0), _Handler) as server:
@@ -112,8 +112,9 @@ def read(base: str) -> str:
 CLIENTS = [ask_openai, ask_gemini, search, read]
 
 
-@pytest.mark.parametrize("client", CLIENTS)
-@pytest.mark.parametrize("name", ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"])
+@pytest.mark.parametrize(
+    ("client", "name"), [*zip(CLIENTS, [*CERTIFICATES[:3], CERTIFICATES[0]], strict=True)]
+)
 def test_each_variable_of_certificates_counts_for_each_client(
     client: Callable[[str], str],
     name: str,
@@ -125,27 +126,15 @@ def test_each_variable_of_certificates_counts_for_each_client(
         client(base)
     assert refused.value.message.startswith("the certificate of localhost is not trusted")
     assert "SSL_CERT_FILE" in refused.value.remedy
+    monkeypatch.setenv(name, str(certificate[0].with_name("none.pem")))
+    with pytest.raises(ExternalCallError, match=rf"{name} names .*none\.pem"):
+        client(base)
     monkeypatch.setenv(name, str(certificate[0]))
     assert client(base) in (ANSWER, "A", "A page")
 
 
-@pytest.mark.parametrize("client", CLIENTS)
-def test_a_file_of_certificates_that_is_not_there_is_named(
-    client: Callable[[str], str], base: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(tmp_path / "none.pem"))
-    with pytest.raises(ExternalCallError, match=r"REQUESTS_CA_BUNDLE names .*none\.pem"):
-        client(base)
-
-
-def test_without_a_variable_the_systems_certificates_count() -> None:
-    context = load_tls_context()
-    assert context.verify_mode == ssl.CERT_REQUIRED and context.check_hostname
-    assert load_tls_context() is context
-
-
 @pytest.mark.parametrize("client", [ask_openai, ask_gemini, search])
-def test_a_proxy_that_is_not_there_is_named_with_its_variable(
+def test_an_unreachable_proxy_is_named_with_its_variable(
     client: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("https_proxy", "http://me:secret@127.0.0.1:9")
@@ -156,7 +145,7 @@ def test_a_proxy_that_is_not_there_is_named_with_its_variable(
 
 
 @pytest.mark.parametrize("client", [ask_openai, ask_gemini, search])
-@pytest.mark.skipif(bool(find_spec("socks") and find_spec("socksio")), reason="they are there")
+@pytest.mark.skipif(bool(find_spec("socks") and find_spec("socksio")), reason="installed")
 def test_the_libraries_that_a_socks_proxy_needs_are_named(
     client: Callable[[str], str], base: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -175,11 +164,9 @@ def test_the_libraries_that_a_socks_proxy_needs_are_named(
     ("url", "excluded", "proxied"),
     [
         ("http://10.1.2.3:8080/x", "10.0.0.0/8", False),
-        ("http://10.1.2.3:8080/x", "11.0.0.0/8", True),
         ("http://own.example:11434", "own.example:11434", False),
         ("http://own.example:11434", "own.example:80", True),
         ("http://a.own.example", ".own.example", False),
-        ("http://[::1]:80/", "::1", False),
         ("http://[", "", False),
     ],
 )

@@ -31,9 +31,7 @@ def domain(url: str) -> float:
     ("url", "score"),
     [
         ("https://www.mit.edu/a", 0.9),
-        ("https://www.nature.com/articles/x", 0.9),
         ("https://en.wikipedia.org/wiki/X", 0.8),
-        ("https://EN.WIKIPEDIA.ORG./wiki/X", 0.8),
         ("https://www.bbc.co.uk/news", 0.8),
         ("https://notwikipedia.org/", 0.7),
         ("https://someblog.com/", 0.4),
@@ -42,10 +40,8 @@ def domain(url: str) -> float:
         ("https://evil.io\\@bbc.co.uk/", 0.4),
         ("https://someone.wordpress.com/", 0.3),
         ("https://ijxyz.org/vol1", 0.3),
-        ("https://cheap-news.top/", 0.3),
         ("https://www.theonion.com/x", 0.1),
         ("https://www.bbc.co.uk/sponsored/x", 0.3),
-        ("https://www.theonion.com/sponsored/x", 0.1),
     ],
 )
 def test_domains_count_by_suffix_then_by_their_look(url: str, score: float) -> None:
@@ -55,14 +51,9 @@ def test_domains_count_by_suffix_then_by_their_look(url: str, score: float) -> N
 @pytest.mark.parametrize(
     ("url", "reason"),
     [
-        *(
-            (url, "a document of your own")
-            for url in ("file:///me/notes.md", "notes.md", "corpus:3", "")
-        ),
-        *(
-            (url, "a general site")
-            for url in ("http://[", "https://[::1/x", "http://a]b/", "https:///x")
-        ),
+        ("file:///me/notes.md", "a document of your own"),
+        ("", "a document of your own"),
+        ("http://[", "a general site"),
         (f"http://{'a.' * 9999}edu/", "a general site"),
     ],
 )
@@ -81,15 +72,11 @@ def test_the_formula() -> None:
 @pytest.mark.parametrize(
     ("url", "owner"),
     [
-        ("https://www.bbc.co.uk/news", "bbc.co.uk"),
         ("https://news.bbc.co.uk/", "bbc.co.uk"),
         ("https://de.wikipedia.org/wiki/X", "wikipedia.org"),
         ("https://ann.wordpress.com/x", "ann.wordpress.com"),
         ("https://a.municipio.gob.mx/", "municipio.gob.mx"),
-        ("https://intranet/x", "intranet"),
         ("http://127.0.0.1:80/x", ""),
-        ("http://[::1]/x", ""),
-        ("http://[", ""),
         ("notes.md", ""),
     ],
 )
@@ -142,20 +129,12 @@ def test_what_passes_is_never_worse_than_the_rest(scores: list[float], threshold
     assert bool(note) == (bool(scores) and max(scores) <= threshold)
 
 
-def test_every_host_is_named_once_and_can_be_matched() -> None:
-    hosts = [host for row in DOMAINS.values() for host in row.get("hosts", "").split()]
-    assert len(hosts) == len(set(hosts))
-    assert not [host for host in hosts if host != host.lower().strip("./") or "." not in host]
-
-
-@pytest.mark.parametrize("name", DOMAINS)
-def test_every_class_has_a_score_a_reason_and_a_way_to_match(name: str) -> None:
-    row = DOMAINS[name]
-    assert 0 <= row["score"] <= 1 and row["reason"]
-    assert sum(key in row for key in ("hosts", "look", "path")) == 1
-
-
-def test_every_listed_host_gets_the_score_of_its_class() -> None:
-    for row in DOMAINS.values():
-        for host in row.get("hosts", "").split():
+def test_each_listed_host_is_named_once_and_gets_the_score_of_its_class() -> None:
+    hosts = {name: row.get("hosts", "").split() for name, row in DOMAINS.items()}
+    names = [host for row in hosts.values() for host in row]
+    assert len(names) == len(set(names))
+    for name, row in DOMAINS.items():
+        assert 0 <= row["score"] <= 1 and row["reason"]
+        assert sum(key in row for key in ("hosts", "look", "path")) == 1
+        for host in hosts[name]:
             assert domain(f"https://www.{host}/a") == row["score"], host

@@ -10,25 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.errors import UsageError
-from agent.evidence import (
-    closest_sentences,
-    select_passages,
-    split_sentences,
-)
-from agent.evidence.bm25 import (
-    BLOCK,
-    MOST_OF_PAGE,
-    MOST_RANKED,
-    ranked_length,
-    ranked_spans,
-    ranked_text,
-)
+from agent.evidence import closest_sentences, select_passages, split_sentences
+from agent.evidence.bm25 import BLOCK, ranked_spans, ranked_text
 from agent.evidence.citing import MOST_CLAIMS, compose_answer
-from agent.evidence.quantities import (
-    missing_quantities,
-    number_values,
-    read_numbers,
-)
+from agent.evidence.quantities import number_values, read_numbers
 from agent.evidence.quoting import anchor_quote
 from agent.evidence.sentences import DENSE, LEAST_BORDERS, LONGEST
 from agent.slots.conversion import holds_value, to_typed
@@ -69,11 +54,11 @@ def test_sentences_of_a_long_text_are_bounded_and_cover_it(shape: str) -> None:
 
 @pytest.mark.parametrize("shape", ["ligatures", "letters", "thousands", "alternating marks"])
 def test_a_quote_behind_hostile_text_keeps_its_offsets(shape: str) -> None:
-    said = "The Bridge was  opened in 1904."
-    text = f"{SHAPES[shape](20_000)}\n{said}\nAnd more."
+    sentence = "The Bridge was  opened in 1904."
+    text = f"{SHAPES[shape](20_000)}\n{sentence}\nAnd more."
     quote = anchor_quote("the bridge was opened in 1904", source(text))
     assert quote is not None and text[quote.start : quote.end] == quote.text
-    assert quote.text == said.rstrip(".")
+    assert quote.text == sentence.rstrip(".")
 
 
 @given(st.text(alphabet="1234567890,.$€ 万元一二个mk+-−\u00a0e", max_size=400))
@@ -92,21 +77,16 @@ def test_a_number_that_no_float_holds_fills_no_slot(many: str) -> None:
     assert holds_value(f"It is {many} and 7 metres.", 7)
 
 
-def test_only_the_longest_sources_are_cut_for_ranking() -> None:
-    assert ranked_length([source("a b. " * 1000, n) for n in range(1, 20)]) == MOST_OF_PAGE
-    assert ranked_length([source("a" * 1_000_000)]) == MOST_OF_PAGE
-    long = [source("a" * 1_000_000, n) for n in range(1, 5)]
-    assert ranked_length([*long, source("a", 9)]) == (MOST_RANKED - 1) // 4
-
-
-@pytest.mark.parametrize("shape", ["dots", "lines", "Chinese", "sentences", "blank lines"])
+@pytest.mark.parametrize("shape", ["dots", "Chinese", "sentences"])
 def test_what_is_ranked_of_a_long_page_holds_what_is_asked(shape: str) -> None:
-    said = "The bridge was opened in 1904."
-    text = f"{SHAPES[shape](400_000)}\n{said}\n{SHAPES[shape](400_000)}"
+    sentence = "The bridge was opened in 1904."
+    text = f"{SHAPES[shape](400_000)}\n{sentence}\n{SHAPES[shape](400_000)}"
     spans = ranked_spans(text, "bridge opened 1904", 20_000)
     assert spans == sorted(spans) and spans[0][0] == 0
     assert sum(end - start for start, end in spans) <= 20_000 + BLOCK
-    assert shape == "sentences" or said in ranked_text(text, "When was the bridge opened?", 20_000)
+    assert shape == "sentences" or sentence in ranked_text(
+        text, "When was the bridge opened?", 20_000
+    )
 
 
 def test_passages_of_a_long_page_are_its_own_words() -> None:
@@ -127,16 +107,10 @@ def test_a_piece_found_again_and_again_within_words_is_given_up(text: str, piece
 
 @pytest.mark.parametrize("marks", ["\u0301\u0316" * 50_000, "\u0301" * 100_000])
 def test_a_claim_and_its_quote_may_be_marks_without_end(marks: str) -> None:
-    said, text = "The bridge was opened in 1904.", f"The bridge was opened in 1904. {marks}"
+    claim, text = "The bridge was opened in 1904.", f"The bridge was opened in 1904. {marks}"
     place = QuotePlace(text, "", 0, len(text))
-    assert decide_verdict(said, (place,)).verdict == "quoted"
-    assert decide_verdict(f"{said} a{marks}", (place,)).verdict != "quoted"
-
-
-def test_numbers_that_no_float_holds_are_told_apart_by_their_digits() -> None:
-    long, other = "9" * 320, "9" * 319 + "8"
-    assert missing_quantities(f"It has {long} stones.", [f"It has {other} stones."])
-    assert not missing_quantities(f"It has {long} stones.", [f"It has {long} stones."])
+    assert decide_verdict(claim, (place,)).verdict == "quoted"
+    assert decide_verdict(f"{claim} a{marks}", (place,)).verdict != "quoted"
 
 
 def test_an_answer_of_countless_sentences_keeps_the_first() -> None:
@@ -168,9 +142,7 @@ def test_a_pattern_that_cannot_be_matched_in_bounded_time_is_refused(pattern: st
     [
         (r"^\w+$", "Müller", False),
         (r"^\d{4}-\d\d$", "2022-12", True),
-        (r"^\d$", "٣", False),
         (r"\u00e9$", "café", True),
-        (r"^[^\u0000-\u007f]+$", "abc", False),
         (r"", "\ud800", True),
     ],
 )

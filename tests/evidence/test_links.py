@@ -19,24 +19,17 @@ from tests.support.browser import Browser, Tab
 from tests.support.link_pages import FIND, HTML, TALL, prepare_page
 from tests.support.page_server import PageServer, reply
 
-LONG = "The committee met again in the spring and went over all that had been said before. " * 4
 MORE = "Much else was said about it, by many people, in papers that nobody reads any more. " * 4
 CUP = "<tr><td>{}</td><td>Brazil</td><td>4–2</td><td>Santos</td></tr>"
-NAMES = "<table><tr><td>Referee:<br>Ann Lee (Chad)<br>Bo Day (Peru)</td></tr></table>"
 #: What a page shows, the words quoted, and which of the places with those words is meant.
 PAGES = [
     ("<p>Messi scored two goals in Lusail.</p>", "Messi scored two goals", 0),
     ("<p>Up 50% (to $3.5m), a 2-1 win &amp; more.</p>", "50% (to $3.5m), a 2-1 win & more", 0),
-    ("<p>A&nbsp;&nbsp;wide&nbsp;gap, co\u00adoperation.</p>", "wide gap, cooperation", 0),
     ("<p>She said “It’s <b>on</b>ly – <i>a</i> game.”</p>", "said \"It's only - a game.", 0),
-    (f"<p>{LONG}</p><p>It ended well.</p>", f"{LONG.strip()}\nIt ended well.", 0),
     ("<p>One line here<br>and another line there.</p>", "line here\nand another line", 0),
     ("<p>It won.<sup class=reference>[7]</sup> Then it lost all.</p>", "It won. Then it lost", 0),
     (f"<table>{CUP.format(1958)}{CUP.format(1962)}</table>", "1962 | Brazil | 4–2 | Santos", 0),
-    (NAMES, "Bo Day (Peru)", 0),
     (f"<p>He ran. The end.</p>{TALL}<p>She ran. The end.</p>", "The end", 1),
-    ("<p>Jean N'Kono kept goal that day.</p>", "Kono kept goal", 0),
-    ("<p>上周，阿根廷夺冠。梅西进了两球。</p>", "阿根廷夺冠。梅西进了两球。", 0),
     ("<p>上周阿根廷夺得了世界杯冠军，大家都很高兴。</p>", "根廷夺得了世界", 0),
     ("<p dir=rtl>فازت الأرجنتين. من سجّل هدفين؟ ميسي.</p>", "من سجّل هدفين؟", 0),
 ]
@@ -73,14 +66,6 @@ def opened(tab: Tab, server: PageServer, page: str, quote: str, nth: int) -> lis
 @pytest.mark.parametrize(("page", "quote", "nth"), PAGES)
 def test_links_reach_quotes(tab: Tab, server: PageServer, page: str, quote: str, nth: int) -> None:
     assert opened(tab, server, page, quote, nth)[nth]
-
-
-def test_a_page_that_lost_the_quote_opens_at_its_top(tab: Tab, server: PageServer) -> None:
-    page = prepare_page(b"<p>Other words.</p>")
-    server.answers["/"] = reply(page, "200 OK", "Content-Type: text/html")
-    tab.open(quote_link(f"{server.url}/?gone", "Messi scored two goals."))
-    tab.settle()
-    assert tab.run("scrollY") == 0
 
 
 words = st.text(st.sampled_from("ab cé,.-&%|\n ;:()“”世界。ت\u064b"), min_size=1, max_size=80)

@@ -1,6 +1,9 @@
-"""Quantities: one value however it is written, and what quotes give without holding it."""
+"""Quantities: one value however it is written, and what follows from those of a quote."""
 
 from __future__ import annotations
+
+from datetime import date
+from itertools import product
 
 import pytest
 from hypothesis import given, settings
@@ -8,93 +11,70 @@ from hypothesis import strategies as st
 
 from agent.evidence.quantities import missing_quantities, read_quantities
 
-HELD = [
+EQUAL = [
     ("1,000 people", "1.000 Menschen"),
     ("1'000 francs", "1000"),
-    ("4.2 million", "4,200,000"),
     ("4,2 millones de dólares", "$4.2 million"),
     ("2,5 Mrd. Euro", "2.5 billion euros"),
     ("420万人", "4.2 million people"),
     ("95%", "95 percent"),
-    ("twenty-one players", "21 players"),
     ("一百二十公里", "120 km"),
     ("٤٢", "42"),
-    ("330 metres", "330 m"),
     ("1 goal", "scored once"),
-    ("3 goals", "trois buts"),
-    ("a 4-2 win", "won 4–2"),
     ("lost 2–4", "won 4:2"),
-    ("4比2", "4-2"),
     ("four goals to two", "4-2"),
     ("3 April 2020", "2020-04-03"),
-    ("April 3rd, 2020", "3. April 2020"),
-    ("2020年4月3日", "on 3 April 2020"),
     ("二〇二二年四月三日", "3 April 2022"),
     ("3 April", "from 3 to 5 April 2020"),
     ("the 2018-19 season", "2018/19"),
-    ("in July", "on 3 July"),
     ("COVID-19, F-16 and GPT-4", ""),
     ("a third of them, two thirds or 3/4", "some"),
-    ("millions of people", ""),
-    ("she may march in", ""),
-    ("one of them", ""),
     ("100.1 mb/d in 2019", "100.1 million barrels per day (mb/d) in 2019"),
-    ("10 kg (23 lb)", "It weighs 10 kg."),
     ("10 kg (22 lb)", "It weighs 22 pounds (22 lb)."),
     ("4. Turn it on.", "Turn it on."),
     ("in 539 BC", "In 539 B.C. he came."),
 ]
 
 
-@pytest.mark.parametrize(("claim", "quote"), HELD)
+@pytest.mark.parametrize(("claim", "quote"), EQUAL)
 def test_one_value_in_many_notations(claim: str, quote: str) -> None:
     assert missing_quantities(claim, [quote], derived=False) == ()
 
 
-GIVEN = [
+DERIVED = [
     ("The scorers were three.", "Goals by Ann Lee, Bo Kim and Cy Ray."),
-    ("Two players scored.", "Ann Lee and Bo Kim scored."),
     ("Two of them: Ann Lee, Bo Kim.", "Bo Kim scored; before him Ann Lee had."),
     ("350 more", "It had 3,850 and has 4,200 people."),
-    ("8,050 in both", "There are 3,850 here and 4,200 there."),
     ("six years", "from 1939 to 1945"),
-    ("aged 65", "born in 1954, in 2020"),
     ("two years later, in 2001", "In 1999; two years later"),
     ("the 19th century", "in 1889"),
-    ("the 1980s", "in 1989"),
     ("It grew by 25 %.", "from 4.0 to 5.0 billion"),
     ("30 % of them", "Of 200 houses, 60 were lost."),
-    ("79 % nitrogen", "21 % is oxygen"),
     ("nearly 69 billion", "68.7 billion"),
-    ("over 100,000", "104,000"),
     ("約7万人", "68,700 people"),
 ]
 
 
-@pytest.mark.parametrize(("claim", "quote"), GIVEN)
-def test_what_follows_is_given_and_not_held(claim: str, quote: str) -> None:
+@pytest.mark.parametrize(("claim", "quote"), DERIVED)
+def test_what_follows_is_derived_and_not_in_the_quote(claim: str, quote: str) -> None:
     assert missing_quantities(claim, [quote]) == ()
     assert missing_quantities(claim, [quote], derived=False)
 
 
-LACKING = [
+MISSING = [
     ("won 2–0", "The score was 3–1."),
     ("69 billion", "68.7 billion"),
     ("over 100,000", "94,000"),
-    ("nearly 80", "68.7"),
     ("4 goals", "Goals by Ann Lee, Bo Kim and Cy Ray."),
-    ("in 2018", "in 2014, with 4 goals"),
     ("4 April 2020", "2020-04-03"),
-    ("3 April 2021", "2020-04-03"),
     ("120 km", "120 miles"),
-    ("5 euros", "5 dollars"),
     ("5 million", "5 billion"),
     ("the 20th century", "in 1889"),
     ("-5 degrees", "5 degrees"),
 ]
 
 
-@pytest.mark.parametrize(("claim", "quote"), LACKING)
+@pytest.mark.parametrize(("claim", "quote"), MISSING)
 def test_what_is_another_value_is_missing(claim: str, quote: str) -> None:
     assert missing_quantities(claim, [quote])
 
@@ -107,30 +87,20 @@ def test_separators_do_not_change_a_number(number: int) -> None:
     assert missing_quantities(f"Of {number + 1:,} things", [quote], derived=False)
 
 
-@given(st.dates())
-def test_a_date_is_one_in_words_and_digits(day: st.DataObject) -> None:
-    if day.year < 1000 or day.year >= 2100:  # type: ignore[attr-defined]
-        return
-    written = [f"{day:%d %B %Y}", f"{day:%B} {day.day}, {day.year}", day.isoformat()]  # type: ignore[attr-defined]
-    for one in written:
-        for other in written:
-            assert missing_quantities(f"On {one} it was.", [f"It was on {other}."]) == ()
+@given(st.dates(date(1000, 1, 1), date(2099, 12, 31)))
+def test_a_date_is_one_in_words_and_digits(day: date) -> None:
+    written = [f"{day:%d %B %Y}", f"{day:%B} {day.day}, {day.year}", day.isoformat()]
+    for one, other in product(written, repeat=2):
+        assert missing_quantities(f"On {one} it was.", [f"It was on {other}."]) == ()
+
+
+PIECES = "3|1,000|4-2|May|km| |-|million|%|三|年|two|of|2020".split("|")
+TEXTS = st.text(max_size=200) | st.lists(st.sampled_from(PIECES), max_size=12).map("".join)
 
 
 @settings(deadline=None)
-@given(st.text(max_size=200), st.text(max_size=200))
-def test_any_text_is_read_and_holds_its_own_quantities(claim: str, quote: str) -> None:
+@given(TEXTS, TEXTS)
+def test_any_text_is_read_and_has_its_own_quantities(claim: str, quote: str) -> None:
     missing = missing_quantities(claim, [quote])
     assert len(missing) <= len(read_quantities(claim))
     assert missing_quantities(claim, [claim, quote], derived=False) == ()
-
-
-PIECES = st.sampled_from(
-    ["3", "1,000", "4-2", "May", "km", " ", "-", "million", "%", "三", "年", "two", "of", "2020"]
-)
-
-
-@settings(deadline=None)
-@given(st.lists(PIECES, max_size=12).map("".join))
-def test_pieces_of_quantities_hold_themselves(text: str) -> None:
-    assert missing_quantities(text, [text], derived=False) == ()

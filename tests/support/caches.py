@@ -11,7 +11,6 @@ from typing import Any
 from agent.calls.cache import Cache, DiskStore
 from agent.state import Attempt, Hit, Page, SearchResults
 
-ROOT = Path(__file__).parents[2]
 DAY = 86_400.0
 URL = "https://example.org/page"
 
