@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from agent.errors import UsageError
 from agent.evidence import closest_sentences, select_passages, split_sentences
-from agent.evidence.bm25 import BLOCK, ranked_spans, ranked_text
 from agent.evidence.citing import MOST_CLAIMS, compose_answer
 from agent.evidence.quantities import number_values, read_numbers
 from agent.evidence.quoting import anchor_quote
@@ -75,18 +74,6 @@ def test_a_number_that_no_float_holds_fills_no_slot(many: str) -> None:
         assert to_typed(many, slot) is None
     assert not holds_value(f"It is {many} metres.", 7, many)
     assert holds_value(f"It is {many} and 7 metres.", 7)
-
-
-@pytest.mark.parametrize("shape", ["dots", "Chinese", "sentences"])
-def test_what_is_ranked_of_a_long_page_holds_what_is_asked(shape: str) -> None:
-    sentence = "The bridge was opened in 1904."
-    text = f"{SHAPES[shape](400_000)}\n{sentence}\n{SHAPES[shape](400_000)}"
-    spans = ranked_spans(text, "bridge opened 1904", 20_000)
-    assert spans == sorted(spans) and spans[0][0] == 0
-    assert sum(end - start for start, end in spans) <= 20_000 + BLOCK
-    assert shape == "sentences" or sentence in ranked_text(
-        text, "When was the bridge opened?", 20_000
-    )
 
 
 def test_passages_of_a_long_page_are_its_own_words() -> None:

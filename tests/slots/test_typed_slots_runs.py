@@ -15,9 +15,8 @@ from agent.answer.schema import Answer, answer_schema
 from agent.errors import UsageError
 from agent.run.audit_answer import audit_answer
 from agent.run.begin import research
-from agent.run.changes import compare_answers
 from agent.run.loop import Run
-from agent.settings import Settings, parse_settings
+from agent.settings import Settings
 from agent.state.json_data import Json
 from tests.support.services import ModelRequest, Reply, Services
 from tests.support.thinker import support_all
@@ -74,7 +73,7 @@ def world(services: Services) -> Services:
     return services
 
 
-def test_a_schema_is_asked_filled_and_told_whole(world: Services, settings: Settings) -> None:
+def test_a_schema_is_asked_and_filled(world: Services, settings: Settings) -> None:
     run, answer, shown = run_audited(settings.model_copy(update={"slots_schema": SCHEMA}))
     prompt = world.model_requests[1].prompt
     assert "- goalscorers[].minute (integer, digits alone, maximum 130, minimum 1):" in prompt
@@ -125,7 +124,7 @@ def report_rivals(asked: ModelRequest) -> list[Json]:
     return [slot_row("winner", v, n, q) for n, v, q in (shown[2:] or shown)]
 
 
-def test_a_conflict_is_settled_by_a_third(services: Services, settings: Settings) -> None:
+def test_a_conflict_is_resolved_by_a_third_source(services: Services, settings: Settings) -> None:
     query = f"{TOPIC} winner Argentina or France"
     services.pages = {**RIVALS, "third": THIRD}
     services.hits = {TOPIC: ["ours", "theirs"], query: ["third"]}
@@ -137,7 +136,7 @@ def test_a_conflict_is_settled_by_a_third(services: Services, settings: Settings
     assert (winner.value, winner.status, winner.weight) == ("Argentina", "filled", 0.7)
     assert winner.citations == (1, 2, 3)
     assert [(a.value, a.citations) for a in winner.alternatives] == [("France", (2,))]
-    assert RIVALS["theirs"].rstrip(".") in answer.answer  # both sides are told, though settled
+    assert RIVALS["theirs"].rstrip(".") in answer.answer  # both sides, though settled
     assert any("disagree" in warning for warning in answer.warnings)
     assert shown["data"] == {"winner": "Argentina"}
 
@@ -145,24 +144,16 @@ def test_a_conflict_is_settled_by_a_third(services: Services, settings: Settings
 def test_a_conflict_that_stays_has_both_sides(services: Services, settings: Settings) -> None:
     services.pages, services.hits = dict(RIVALS), {TOPIC: ["ours", "theirs"]}
     services.think = script_reflection(report_rivals)
-    _, answer, shown = run_audited(settings.model_copy(update={"slots_schema": WINNER}))
+    _, answer, _ = run_audited(settings.model_copy(update={"slots_schema": WINNER}))
     winner = answer.slots["winner"]
     assert (winner.status, winner.value, winner.citations) == ("conflict", "Argentina", (1, 2))
     assert [(a.value, a.citations) for a in winner.alternatives] == [("France", (2,))]
     assert {c.id: c.quote for c in answer.citations if c.id == 2} == {2: RIVALS["theirs"]}
-    settled = json.loads(json.dumps(shown))
-    settled["slots"]["winner"] |= {"status": "filled", "confidence": 0.6}
-    change = compare_answers(shown, settled)["slots"]["winner"]
-    assert change["old"]["alternatives"][0]["weight"] == 0.4 and change["new"]["confidence"] == 0.6
 
 
 MINUTE = "goalscorers[0].minute"
 TAMPERED: list[tuple[str, Callable[[Json], Any]]] = [
-    ("slots.winner.value", lambda a: a["slots"]["winner"].update(value="Brazil")),
     (f"slots.{MINUTE}.value", lambda a: a["slots"][MINUTE].update(value=24)),
-    ("slots.stage.status", lambda a: a["slots"]["stage"].update(status="filled")),
-    ("slots.winner", lambda a: a["slots"]["winner"].update(citations=[9])),
-    ("data.winner", lambda a: a["data"].update(winner="Brazil")),
     ("data.goalscorers[0].minute", lambda a: a["data"]["goalscorers"][0].update(minute=23.0)),
     ("data.goalscorers[2].player", lambda a: a["data"]["goalscorers"].append({"player": "X"})),
     ("data.more", lambda a: a["data"].update(more=1)),
@@ -170,38 +161,9 @@ TAMPERED: list[tuple[str, Callable[[Json], Any]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.slow
-def test_tampering_with_slots_or_data_is_told_where(world: Services, settings: Settings) -> None:
+def test_an_audit_names_each_changed_slot_and_value(world: Services, settings: Settings) -> None:
     _, _, shown = run_audited(settings.model_copy(update={"slots_schema": SCHEMA}))
     for where, tamper in TAMPERED:
         changed = json.loads(json.dumps(shown))
         tamper(changed)
         assert where in [fault["where"] for fault in audit_answer(changed)["failures"]], where
-
-
-@pytest.mark.slow
-def test_offline_the_demo_fills_a_schema(tmp_path: Path) -> None:
-    day = {"type": "string", "format": "date", "description": "day of the final"}
-    goals, words = SCHEMA["properties"]["goalscorers"], {"type": "string"}
-    wanted = object_schema(winner=words, date=day, goalscorers=goals, referee=words, mascot=words)
-    kept = {"runs_dir": tmp_path / "runs", "cache_dir": tmp_path / "cache"}
-    offline = parse_settings({}, offline=True, slots_schema=wanted, **kept)
-    _, answer, shown = run_audited(offline, "Who won the 2022 FIFA World Cup?")
-    told = {"winner": "Argentina", "date": "2022-12-18", "referee": "Szymon Marciniak"}
-    assert shown["data"] == {**told, "goalscorers": None, "mascot": None}  # a field is one value
-
-
-def test_offline_pages_that_disagree_are_both_heard(tmp_path: Path) -> None:
-    corpus = tmp_path / "c.jsonl"
-    text = "The cup of 1999 was held in Chile.\n\nScore: {}\nReferee: Al Pay\n"
-    rows = (("https://a.test/", "2–1"), ("https://b.test/", "3–1"))
-    lines = ({"title": "1999 Copa", "text": text.format(score), "url": url} for url, score in rows)
-    corpus.write_text("\n".join(map(json.dumps, lines)))
-    kept = {"runs_dir": tmp_path / "runs", "cache_dir": tmp_path / "cache", "corpus": corpus}
-    offline = parse_settings({}, offline=True, slots=("score", "referee"), **kept)
-    run, answer, _ = run_audited(offline, "1999 Copa")
-    score = answer.slots["score"]
-    assert (answer.status, score.status) == ("partial", "conflict")
-    assert {score.value, score.alternatives[0].value} == {"2–1", "3–1"}
-    assert answer.slots["referee"].status == "filled"
-    assert any("2–1" in query and "3–1" in query for query in run.research.queries)

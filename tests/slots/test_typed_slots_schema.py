@@ -40,18 +40,14 @@ for i in range(6):
     BOMB["$defs"][str(i)] = object_schema(**{k: {"$ref": f"#/$defs/{i + 1}"} for k in "abcdefgh"})
 REFUSED: list[tuple[Any, str]] = [
     ("text", "at #: it is not an object"),
-    ({"type": "string"}, "at #: the whole must be an object"),
     (object_schema(), "at #: an object needs properties"),
     (object_schema(a={"type": "nonsense"}), "at #/properties/a/type"),
     (object_schema(a={"type": ["string", "integer"]}), "at #/properties/a: give it one type"),
-    (object_schema(a={"anyOf": [{"type": "string"}] * 2}), "at #/properties/a: anyOf"),
     (object_schema(a={"$ref": "https://example.org/s.json"}), "at #/properties/a: $ref"),
-    (object_schema(a={"$ref": "#/nowhere"}), "at #/properties/a: $ref"),
     (object_schema(a=True), "at #/properties/a: a schema that is only true"),
     (object_schema(a={"type": "string", "not": {"const": "x"}}), "a: not is not supported"),
     (object_schema(a={"type": "array", "items": {"type": "array"}}), "a list within a list"),
     (object_schema(**{"a.b": {"type": "string"}}), "a name may not be 'a.b'"),
-    (object_schema(a={"type": "number", "minimum": float("nan")}), "a limit is no number"),
     (object_schema(a={"type": "number", "multipleOf": 10**400}), "a limit is no number"),
     (object_schema(**{f"a{i}": {"type": "string"} for i in range(101)}), "it has 101 leaves"),
     ({**object_schema(a={"type": "string"}), "required": ["b"]}, "'b' is required and no property"),

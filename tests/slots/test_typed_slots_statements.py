@@ -39,9 +39,7 @@ FORMS_OF_A_LIST: dict[str, list[Json]] = {
         {"name": "goalscorers", "value": [i | {"minute": int(i["minute"])} for i in ITEMS]}
     ],
     "json": [{"name": "goalscorers", "value": json.dumps(ITEMS)}],
-    "one object a row": [{"name": "Goalscorers", "value": item} for item in ITEMS],
     "numbered": one_by_one("goalscorers[{}].{}"),
-    "dotted": one_by_one("goalscorers.{}.{}"),
     "repeated": sorted(one_by_one("goalscorers[].{1}"), key=lambda row: row["name"], reverse=True),
     "pointers": one_by_one("/goalscorers/{}/{}"),
 }
@@ -49,8 +47,8 @@ FORMS_OF_A_LIST: dict[str, list[Json]] = {
 
 @pytest.mark.parametrize("form", FORMS_OF_A_LIST)
 def test_lists_are_read_in_whatever_form_they_come(form: str) -> None:
-    said, pages = {"source": 1, "quote": TEXT}, [build_source(1, TEXT)]
-    rows = [SlotValue.model_validate({**row, **said}) for row in FORMS_OF_A_LIST[form]]
+    cited, pages = {"source": 1, "quote": TEXT}, [build_source(1, TEXT)]
+    rows = [SlotValue.model_validate({**row, **cited}) for row in FORMS_OF_A_LIST[form]]
     statements, misfits = ground_rows(rows, slots_of(SCHEMA), pages)
     found = {f.slot: f for f in make_findings(slots_of(SCHEMA), statements, pages)}
     _, data, _ = keep_valid(SCHEMA, found)
@@ -112,14 +110,14 @@ def test_a_copy_of_a_copy_is_one_but_who_quotes_an_excerpt_is_none() -> None:
 
 def weigh(pages: list[Source], *values: str) -> Finding:
     """What each page says of the winner, weighed."""
-    said = [build_statement(n, value, pages) for n, value in enumerate(values, 1)]
-    return weigh_values("winner", said, pages)
+    statements = [build_statement(n, value, pages) for n, value in enumerate(values, 1)]
+    return weigh_values("winner", statements, pages)
 
 
 LONG = "There was much rain in the night before, and the grass was long. " * 3
 
 
-def test_copies_are_one_witness_and_two_writers_are_two() -> None:
+def test_copies_count_once_and_independent_sources_each() -> None:
     text = f"{LONG}Brazil won the cup on a day that nobody who was there has forgotten since."
     two = "Whatever the papers said, France won the cup, and deservedly so, by all counts."
     four = "The better side was France, which won the cup after a hard summer of matches."
@@ -163,23 +161,16 @@ def test_confidence_depends_on_the_form_and_the_judge(text: str, value: str, for
     assert 0 < doubtful < found.confidence < sure < 1
 
 
-def test_a_reference_work_outweighs_unknown_hosts_that_agree_and_both_are_told() -> None:
-    said = [f"Writer number {n} says that France won the cup." for n in range(5)]
-    pages = [build_source(n, text) for n, text in enumerate(said, 1)]
+def test_a_reference_work_outweighs_unknown_hosts_that_agree() -> None:
+    texts = [f"Writer number {n} says that France won the cup." for n in range(5)]
+    pages = [build_source(n, text) for n, text in enumerate(texts, 1)]
     pages.append(build_source(6, "Argentina won.", "https://en.wikipedia.org/"))
     found = weigh(pages, *["France"] * 5, "Argentina")
     assert (found.status, found.value) == ("conflict", "Argentina")
     assert [a.value for a in found.alternatives] == ["France"]
 
 
-def test_hosts_of_one_owner_are_one_witness() -> None:
-    hosts = ("https://a.cupfan.com/", "https://b.cupfan.com/", "https://cupfan.com/")
-    said = ("France won it.", "The cup went to France.", "It was France that had the cup at last.")
-    pages = [build_source(n, said[n - 1], host) for n, host in enumerate(hosts, 1)]
-    assert weigh(pages, *["France"] * 3).weight == 0.4
-
-
-def test_items_are_known_again_in_another_order_and_with_another_minute() -> None:
+def test_items_are_matched_in_another_order_and_with_another_minute() -> None:
     other = "Di Maria 37', Messi 23'"
     pages = [build_source(1, TEXT), build_source(2, f"{other}, by our count of it.")]
     theirs = json.dumps([ITEMS[1] | {"minute": 37}, ITEMS[0]])
@@ -197,7 +188,7 @@ def test_items_are_known_again_in_another_order_and_with_another_minute() -> Non
     assert "goalscorers[2].player" not in found
 
 
-def test_a_list_that_breaks_its_limits_is_not_found() -> None:
+def test_a_list_that_breaks_its_limits_is_missing() -> None:
     limited = object_schema(names={"type": "array", "items": {"type": "string"}, "minItems": 3})
     pages = [build_source(1, "A Jones and B Smith were there.")]
     rows = [SlotValue(name="names", value="A Jones, B Smith", source=1, quote=pages[0].page.text)]
