@@ -16,9 +16,7 @@ from hypothesis import strategies as st
 
 from agent.errors import NotConfigured, UsageError
 from agent.settings import (
-    ENVIRONMENT,
     KNOWN_VARIABLES,
-    LIBRARY_VARIABLES,
     MAX_FILE,
     OFFLINE_RISKS,
     RISKS,
@@ -34,16 +32,12 @@ from agent.settings import (
 from agent.settings.variable_names import FREE_FIELDS, USER_FIELDS
 from tests.support.catcher import Catcher
 from tests.support.processes import RunProcess, start_command, start_run
-from tests.support.services import GEMINI_KEY, SERPAPI_KEY, Services
-from tests.support.thinker import Fact, Thinker
 
 ROOT = Path(__file__).parents[2]
 TOPIC = "Who won the cup?"
 PROVIDERS = "gemini openai anthropic serpapi exa tavily serper"
 KEYS = {f"{name.upper()}_API_KEY": f"shell-key-{name}" for name in PROVIDERS.split()}
 SECRET = "any-secret-of-the-shell"
-PROXIES = [name for name in LIBRARY_VARIABLES if name.lower().endswith("_proxy")]
-ADDRESSES = [name for name in ENVIRONMENT if name.endswith(("_BASE_URL", "_URL", "ENDPOINT"))]
 
 
 @pytest.fixture
@@ -66,7 +60,7 @@ def write_env(file: Path, *lines: str) -> None:
 
 
 def run(folder: Path, *options: str, **variables: str) -> RunProcess:
-    """A finished run in a folder; its shell has no key but those that are given."""
+    """A finished run in a folder; its shell has no key but those of `variables`."""
     home = {"HOME": str(folder.parent), "XDG_CONFIG_HOME": str(folder.parent / "config")}
     environment = {**home, "LLM_RETRY_WAITS": "", "GITHUB_TOKEN": SECRET, **variables}
     process = start_run(TOPIC, *options, cwd=folder, environment=environment)
@@ -78,13 +72,12 @@ def settings_of(folder: Path, shell: dict[str, str], **overrides: object) -> Set
     return make_settings(read_variables(shell, folder), folder, **overrides)
 
 
-@pytest.mark.parametrize("name", [*ADDRESSES, *PROXIES])
+@pytest.mark.parametrize("name", ["GOOGLE_GEMINI_BASE_URL", "SEARXNG_URL", "https_proxy"])
 def test_no_address_of_a_folder_gets_a_key_of_the_shell(
     name: str, folder: Path, catcher: Catcher
 ) -> None:
-    write_env(
-        folder / ".env", f"{name}=http://{catcher.host}", "RESEARCH_AGENT_LLM=gemini,openai:x"
-    )
+    llm = "RESEARCH_AGENT_LLM=gemini,openai:x"
+    write_env(folder / ".env", f"{name}=http://{catcher.host}", llm)
     with run(folder, **KEYS) as done:
         error = done.answer["error"]
     assert (done.status, error["kind"]) == (1, "not_configured")
@@ -140,8 +133,13 @@ def test_only_known_names_reach_the_process(folder: Path, tmp_path: Path) -> Non
     assert done.stdout.strip() == "[('https_proxy', 'http://127.0.0.1:9')]"
 
 
-COMMANDS = {"serve": ["--port", "0"], "batch": ["topics.txt", "--out", "out.jsonl"]}
-COMMANDS |= {"mcp": [], "doctor": [], "evaluate": ["set.json"]}
+COMMANDS = [
+    "serve --port 0",
+    "batch topics.txt --out out.jsonl",
+    "mcp",
+    "doctor",
+    "evaluate set.json",
+]
 
 
 def test_every_command_refuses_what_a_question_refuses(folder: Path, catcher: Catcher) -> None:
@@ -149,64 +147,31 @@ def test_every_command_refuses_what_a_question_refuses(folder: Path, catcher: Ca
     (folder / "topics.txt").write_text(TOPIC)
     (folder / "set.json").write_text(json.dumps([{"prompt": TOPIC, "answer": "France"}]))
     shell = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "HOME": str(folder.parent)}
-    processes = {
-        name: start_command(
-            *("-m", "agent.cli", name, *arguments),
-            cwd=folder,
-            env={**shell, "GEMINI_API_KEY": KEYS["GEMINI_API_KEY"], "SEARCH_PROVIDERS": "serpapi"},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
+    shell |= {"GEMINI_API_KEY": KEYS["GEMINI_API_KEY"], "SEARCH_PROVIDERS": "serpapi"}
+    pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    processes = [
+        start_command(
+            *("-m", "agent.cli", *command.split()),
+            **{"cwd": folder, "env": shell, "stdin": subprocess.DEVNULL, **pipes},
         )
-        for name, arguments in COMMANDS.items()
-    }
-    for name, process in processes.items():
+        for command in COMMANDS
+    ]
+    for command, process in zip(COMMANDS, processes, strict=True):
         output, _ = process.communicate(timeout=60)
-        assert process.returncode == 1, (name, output)
-        assert "GOOGLE_GEMINI_BASE_URL" in output and "Traceback" not in output, (name, output)
+        assert process.returncode == 1, (command, output)
+        assert "GOOGLE_GEMINI_BASE_URL" in output and "Traceback" not in output, (command, output)
     assert catcher.requests == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("trust", ["option", "shell", "same file", "user's file"])
-def test_an_address_is_used_if_the_user_says(trust: str, services: Services, folder: Path) -> None:
-    services.pages = {"final": "Argentina won the cup."}
-    services.default_hits = ["final"]
-    services.think = Thinker([Fact("winner", "Argentina", "Argentina won")], ["cup winner"])
-    given = services.environment(folder)
-    keys = {"GEMINI_API_KEY": GEMINI_KEY, "SERPAPI_API_KEY": SERPAPI_KEY}
-    others = [f"{name}={value}" for name, value in given.items() if name not in keys]
-    lines = [f"{name}={value}" for name, value in keys.items()]
-    if trust == "user's file":
-        write_env(folder.parent / "config" / "research-agent" / "env", *lines, *others)
-    else:
-        write_env(folder / ".env", *others, *(lines if trust == "same file" else []))
-    shell = {"RESEARCH_AGENT_TRUST_ENV": "1"} if trust == "shell" else {}
-    given = keys | shell if trust in ("option", "shell") else {}
-    with run(folder, *(["--trust-env"] if trust == "option" else []), **given) as done:
-        assert done.status == 0 and "Argentina" in done.answer["answer"], done.stderr
-    assert list((folder / "runs").glob("*.jsonl"))
 
 
 def test_the_shell_wins_over_the_users_file_and_that_one_over_the_folder(folder: Path) -> None:
     write_env(user_file(), "GEMINI_MODEL=user", "EXA_API_KEY=user", "RESEARCH_AGENT_PAGE_TIMEOUT=")
-    write_env(
-        folder / ".env",
-        "GEMINI_MODEL=f",
-        "EXA_API_KEY=f",
-        "RESEARCH_AGENT_PAGE_TIMEOUT=7",
-        "RESEARCH_AGENT_LLM=gemini",
-    )
+    write_env(folder / ".env", "GEMINI_MODEL=f", "EXA_API_KEY=f", "RESEARCH_AGENT_PAGE_TIMEOUT=7")
     variables = read_variables({"GEMINI_MODEL": "shell", "OPENAI_MODEL": ""}, folder)
     assert variables["GEMINI_MODEL"] == ("shell", "shell")
     assert variables["EXA_API_KEY"] == ("user", "user")
-    assert variables["RESEARCH_AGENT_PAGE_TIMEOUT"] == ("7", "folder"), (
-        "nothing is set by an empty line of a file"
-    )
-    assert settings_of(folder, {"RESEARCH_AGENT_PAGE_TIMEOUT": ""}).page_timeout == 15, (
-        "but by the shell"
-    )
+    # an empty line of a file sets nothing; an empty variable of the shell does
+    assert variables["RESEARCH_AGENT_PAGE_TIMEOUT"] == ("7", "folder")
+    assert settings_of(folder, {"RESEARCH_AGENT_PAGE_TIMEOUT": ""}).page_timeout == 15
 
 
 def test_two_names_of_one_key_count_as_one(folder: Path) -> None:
@@ -232,14 +197,10 @@ def test_a_path_of_a_folder_is_for_journals_inside_it(
 ) -> None:
     """A cache or a file of prices may have been filled by the author of the folder."""
     (folder / "link").symlink_to(tmp_path)
-    inside = ["runs", "./a/b", str(folder / "x"), "a/../b", "."]
-    outside = ["..", str(tmp_path), "/dev", "a/../../b", "link", "link/a/../x", f"{folder}2"]
-    if name != "RUNS_DIR":
-        inside, outside = [], [*inside, *outside]
-    for path in inside:
-        write_env(folder / ".env", f"{name}={path}")
+    for path in ("runs", "./a/b", str(folder / "x"), "a/../b", "."):
+        write_env(folder / ".env", f"RUNS_DIR={path}")
         assert settings_of(folder, KEYS)
-    for path in outside:
+    for path in ("..", str(tmp_path), "a/../../b", "link", "link/a/../x", f"{folder}2"):
         write_env(folder / ".env", f"{name}={path}")
         for offline in (True, False):
             with pytest.raises(NotConfigured, match=name):
@@ -256,21 +217,16 @@ def test_a_location_of_google_cloud_names_no_host(place: str) -> None:
         parse_settings({}, google_cloud_location=place)
 
 
-RISKY = {
-    "ALLOW_PRIVATE_NETWORK": "1",
-    "FETCH_THROUGH_PROXY": "yes",
-    "RESEARCH_AGENT_API_HOSTS": "a.test",
-    "RESEARCH_AGENT_API_DOCUMENTS": "1",
-}
-RISKY |= {"GOOGLE_GENAI_USE_VERTEXAI": "true", "OPENAI_SERVERS": "a=http://theirs.test"}
+FLAGS = "ALLOW_PRIVATE_NETWORK FETCH_THROUGH_PROXY RESEARCH_AGENT_API_DOCUMENTS"
+RISKY = dict.fromkeys(f"{FLAGS} GOOGLE_GENAI_USE_VERTEXAI".split(), "1")
+RISKY |= {"RESEARCH_AGENT_API_HOSTS": "a.test", "OPENAI_SERVERS": "a=http://theirs.test"}
+RISKY |= dict.fromkeys(("RUNS_DIR", "CACHE_DIR", "RESEARCH_AGENT_PRICES_FILE"), "/theirs")
 
 
 @pytest.mark.parametrize("field", RISKS)
 def test_every_risk_is_refused_beside_a_key(field: str, folder: Path) -> None:
-    for name in [name for name, known in KNOWN_VARIABLES.items() if known == field]:
+    for name in [name for name, other in KNOWN_VARIABLES.items() if other == field]:
         write_env(folder / ".env", f"{name}={RISKY.get(name, 'http:/theirs.test')}")
-        if name in ("RUNS_DIR", "CACHE_DIR", "RESEARCH_AGENT_PRICES_FILE"):
-            write_env(folder / ".env", f"{name}=/theirs")
         with pytest.raises(NotConfigured, match=name):
             settings_of(folder, {"EXA_API_KEY": "k"})
         if field not in OFFLINE_RISKS:
@@ -289,16 +245,11 @@ def test_every_setting_says_who_may_set_it(field: str) -> None:
 
 @pytest.mark.parametrize("name", ["PAGE_BROWSER_PATH", "MCP_SERVERS"])
 def test_a_folder_names_no_program_whatever_is_trusted(name: str, folder: Path) -> None:
-    write_env(
-        folder / ".env", f"RESEARCH_AGENT_{name}=/theirs", "RESEARCH_AGENT_PAGE_BROWSER=always"
-    )
+    write_env(folder / ".env", f"RESEARCH_AGENT_{name}=/theirs")
     for trust in (None, True):
-        settings = settings_of(folder, {}, trust_env=trust)
-        assert getattr(settings, name.lower()) is None and settings.page_browser == "always"
-    assert (
-        str(getattr(settings_of(folder, {f"RESEARCH_AGENT_{name}": "/mine"}), name.lower()))
-        == "/mine"
-    )
+        assert getattr(settings_of(folder, {}, trust_env=trust), name.lower()) is None
+    settings = settings_of(folder, {f"RESEARCH_AGENT_{name}": "/mine"})
+    assert str(getattr(settings, name.lower())) == "/mine"
 
 
 def test_what_changes_nothing_is_no_risk(folder: Path) -> None:
@@ -309,16 +260,18 @@ def test_what_changes_nothing_is_no_risk(folder: Path) -> None:
     assert settings_of(folder, KEYS, runs_dir="mine", cache_dir="mine"), "the options win"
 
 
-def test_the_users_word_is_not_taken_from_a_file(folder: Path) -> None:
+def test_trust_is_not_taken_from_a_file(folder: Path) -> None:
     write_env(folder / ".env", "EXA_BASE_URL=http://theirs.test", "RESEARCH_AGENT_TRUST_ENV=1")
-    for word in ({}, {"RESEARCH_AGENT_TRUST_ENV": "0"}):
+    for trust in ({}, {"RESEARCH_AGENT_TRUST_ENV": "0"}):
         with pytest.raises(NotConfigured):
-            settings_of(folder, {**KEYS, **word})
+            settings_of(folder, {**KEYS, **trust})
     with pytest.raises(UsageError, match="trust-env"):
         settings_of(folder, {**KEYS, "RESEARCH_AGENT_TRUST_ENV": "perhaps"})
 
 
-def test_a_users_file_others_read_is_told(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_users_file_others_read_is_reported(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     write_env(user_file(), "EXA_API_KEY=mine")
     read_variables({}, folder)
     assert not caplog.records
@@ -371,7 +324,7 @@ PLAIN = st.characters(codec="utf-8", exclude_characters="\"'#\\", categories=["L
 
 @given(st.text(PLAIN))
 @example("${PATH}$PATH${PATH:-x}%PATH%$(id)`id`")
-def test_a_value_is_what_stands_there(value: str) -> None:
+def test_a_value_is_not_interpreted(value: str) -> None:
     file = Path(os.environ["CACHE_DIR"]) / "value"
     file.parent.mkdir(exist_ok=True)
     file.write_text(f"A={value}\n", encoding="utf-8")
@@ -381,9 +334,7 @@ def test_a_value_is_what_stands_there(value: str) -> None:
 @pytest.mark.parametrize(
     ("fields", "claims"),
     [
-        ({}, 8),
         ({"llm": ("openai:gpt-x",)}, 8),
-        ({"llm": ("openai:qwen",), "openai_base_url": "http://localhost:8080/v1"}, 1),
         ({"openai_servers": ("home=http://localhost:1/v1",), "llm": ("judge=home:m",)}, 1),
         ({"llm": ("gemini", "openai"), "openai_base_url": "http://localhost:8080/v1"}, 8),
         ({"llm": ("openai:qwen",), "openai_base_url": "http://localhost/", "verify_batch": 4}, 4),
@@ -393,40 +344,26 @@ def test_an_unknown_model_judges_claims_one_by_one(fields: dict[str, Any], claim
     assert Settings(**fields).claims_per_call == claims
 
 
-def test_each_setting_has_one_name() -> None:
-    fields = [field for name, field in ENVIRONMENT.items() if name != "SERPER_KEY_ID"]
-    assert len(fields) == len(set(fields))
-    known = "GEMINI_API_KEY GOOGLE_GEMINI_BASE_URL OPENAI_MODEL SEARXNG_URL RUNS_DIR MAX_ITERATIONS"
-    assert set(known.split()) <= ENVIRONMENT.keys()
-    assert parse_settings({"RESEARCH_AGENT_MAX_USD": "1", "MAX_USD": "2"}).max_usd == 1
-
-
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ("AGENT_MAX_USD=s3cret", "AGENT_MAX_USD is not read: use RESEARCH_AGENT_MAX_USD."),
-        ("RESEARCH_AGENT_RUNS_DIR=s3cret", "RESEARCH_AGENT_RUNS_DIR is not read: use RUNS_DIR."),
         ("LLM_JUDGE=s3cret", "LLM_JUDGE is not read: use RESEARCH_AGENT_LLM=judge=MODEL."),
-        (
-            "RESEARCH_AGENT_MAX_UDS=s3cret",
-            "RESEARCH_AGENT_MAX_UDS is not read: use RESEARCH_AGENT_MAX_USD.",
-        ),
         (
             "RESEARCH_AGENT_X=s3cret",
             "RESEARCH_AGENT_X is not read: see .env.example for all names.",
         ),
-        ("AGENT_HOME=s3cret", ""),
         ("GOOGLE_API_KEY=s3cret\nGEMINI_API_KEY=mine", ""),
     ],
 )
 def test_a_variable_that_is_gone_or_unknown_is_named_once(
-    line: str, said: str, folder: Path, caplog: pytest.LogCaptureFixture
+    line: str, message: str, folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     warn_once.cache_clear()
     write_env(folder / ".env", line)
     for _ in range(2):
         settings_of(folder, {"PATH": "/bin", "SOME_URL": "x"})
-    assert [record.getMessage() for record in caplog.records] == [said] * bool(said)
+    assert [record.getMessage() for record in caplog.records] == [message] * bool(message)
 
 
 def test_a_token_of_github_is_a_key_where_github_is_asked(tmp_path: Path) -> None:
