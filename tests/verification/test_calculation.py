@@ -32,12 +32,9 @@ def compute(expression: str, claim: str, text: str = BRIDGES + OTHERS) -> str:
     ("expression", "claim"),
     [
         ("1,240 - 980", "The Norvik bridge is 260 metres longer than the Hallen bridge."),
-        ("1240 + 980 + 310", "The three bridges are about 2.5 km long in all."),
         ("100 * 980 / 1240", "The Hallen bridge has 79% of the length of the Norvik bridge."),
-        ("1240 / 310", "The Norvik bridge is four times as long as the Aspurg bridge."),
         ("count(1240 > 900, 980 > 900, 310 > 900)", "Two of the bridges exceed 900 metres."),
         ("years(1990-05-01, 2020-03-02)", "The Aspurg bridge was open for 29 years."),
-        ("days(1990-05-01, 2020-03-02)", "It stood for 10,898 days."),
         ("1240 / 1000", "The Norvik bridge is 1.24 km long."),
         ("1.240 - 980", "Die Brücke von Norvik ist 260 Meter länger als die von Hallen."),
     ],
@@ -61,10 +58,10 @@ def test_what_does_not_follow_fails(expression: str, claim: str, fault: str) -> 
     assert found and found != "none" and fault in found
 
 
-def test_the_judge_is_held_to_its_own_arithmetic() -> None:
+def test_a_judges_arithmetic_is_computed() -> None:
     def judge(expression: str, claim: str) -> Assessment:
-        told = Assessment("supported", "a-model", Calculation(expression=expression))
-        return limit_assessment(told, claim, [place(SPLIT)])
+        judged = Assessment("supported", "a-model", Calculation(expression=expression))
+        return limit_assessment(judged, claim, [place(SPLIT)])
 
     right = judge("100 * 3 / (3 + 1)", "75% of the members voted yes.")
     assert (right.verdict, right.by) == ("supported", "calculation")
@@ -76,20 +73,17 @@ def test_the_judge_is_held_to_its_own_arithmetic() -> None:
     assert judge("", "75% of the members voted yes.").verdict != "supported"
 
 
-@pytest.mark.parametrize("told", ["3 + 1", "4 - 1", "1990-05-01 - 2020-03-02", "12 * 3", "1 / 0"])
-def test_what_nobody_asked_to_be_computed_loses_no_claim(told: str) -> None:
-    """Small models compute for each claim; all numbers of this one stand in its quote."""
-    judged = Assessment("supported", "a-model", Calculation(expression=told))
+@pytest.mark.parametrize("text", ["3 + 1", "1990-05-01 - 2020-03-02", "1 / 0"])
+def test_a_needless_calculation_loses_no_claim(text: str) -> None:
+    """Small models compute for each claim; all numbers of this one are in its quote."""
+    judged = Assessment("supported", "a-model", Calculation(expression=text))
     for claim, verdict in ((SPLIT, "supported"), ("Of the members 9 voted yes.", "unsupported")):
         assert limit_assessment(judged, claim, [place(SPLIT)]).verdict == verdict
 
 
-@pytest.mark.parametrize(
-    "told",
-    ["__import__('os')", "3 ** 1", "(" * 500 + "3" + ")" * 500, "Three members voted yes.", "n/a"],
-)
-def test_what_is_no_arithmetic_neither_proves_nor_refutes(told: str) -> None:
-    judged = Assessment("supported", "a-model", Calculation(expression=told))
+@pytest.mark.parametrize("text", ["__import__('os')", "3 ** 1", "(" * 500 + "3" + ")" * 500, "n/a"])
+def test_what_is_no_arithmetic_neither_proves_nor_refutes(text: str) -> None:
+    judged = Assessment("supported", "a-model", Calculation(expression=text))
     for claim, verdict in (("3 members agreed.", "supported"), ("75% of them agreed.", "partial")):
         assert limit_assessment(judged, claim, [place(SPLIT)]) == Assessment(verdict, "a-model")
 
@@ -106,25 +100,17 @@ PAGE = "Coffee may reduce the risk of some cancers, researchers in Lund found in
 
 
 @pytest.mark.parametrize(
-    ("claim", "page", "said"),
+    ("claim", "page", "words"),
     [
         (PAGE.replace("may reduce", "will reduce"), ("may",), ("will",)),
         (PAGE.replace("may reduce", "may not reduce"), (), ("not",)),
-        (
-            PAGE.replace("Lund found in 2015", "Oslo found in 2018"),
-            ("Lund", "2015."),
-            ("Oslo", "2018."),
-        ),
         (PAGE, (), ()),
     ],
 )
-def test_the_nearest_sentence_stands_beside_a_claim(
-    claim: str, page: tuple[str, ...], said: tuple[str, ...]
+def test_a_claim_is_compared_with_the_nearest_sentence(
+    claim: str, page: tuple[str, ...], words: tuple[str, ...]
 ) -> None:
     text = f"Tea is warm. {PAGE} Nobody drank it."
     found = find_differences(claim, [QuotePlace(text, "", 0, len(text))])
-    assert found and found.sentence == PAGE and (found.page, found.claim) == (page, said)
-
-
-def test_without_a_quote_there_is_no_nearest_sentence() -> None:
+    assert found and found.sentence == PAGE and (found.page, found.claim) == (page, words)
     assert find_differences(PAGE, []) is None
