@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from agent.answer.formats import to_text
-from agent.answer.schema import Answer
 from agent.run.begin import research
 from agent.settings import Settings
 from agent.slots.grounding import ground_rows
@@ -97,31 +95,6 @@ def test_what_a_model_says_of_a_thing_counts_if_its_source_has_the_words() -> No
     assert long.of == ""  # bounded
 
 
-def ask(topic: str, pages: dict[str, str], folder: Path) -> Answer:
-    """What a run without a model says of pages by their titles, each on a host of its own."""
-    rows = [
-        {"title": title, "text": text, "url": f"https://s{n}.org/"}
-        for n, (title, text) in enumerate(pages.items())
-    ]
-    corpus = folder / "pages.jsonl"
-    corpus.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    return research(topic, Settings(offline=True, corpus=str(corpus))).answer()
-
-
-CORVATH = {
-    "Lena Corvath": "Lena Corvath was a Dutch painter of harbours.\n\nBorn: 3 May 1871",
-    "Lena Corvath | A life": "The painter Lena Corvath left Delft.\n\nBorn: 5 May 1873",
-}
-
-
-def test_two_dates_of_one_person_are_a_disagreement(tmp_path: Path) -> None:
-    answer = ask("When was Lena Corvath born?", CORVATH, tmp_path)
-    slot = answer.slots["born"]
-    assert (answer.status, slot.status, slot.of) == ("partial", "conflict", "")
-    _, _, card = to_text(answer).partition("Sources disagree: born")
-    assert "3 May 1871" in card and "5 May 1873" in card
-
-
 @pytest.mark.parametrize(
     ("topic", "slots"),
     [
@@ -132,8 +105,16 @@ def test_two_dates_of_one_person_are_a_disagreement(tmp_path: Path) -> None:
 def test_a_question_that_is_of_two_things_is_not_answered_of_one(
     topic: str, slots: dict[str, str], tmp_path: Path
 ) -> None:
-    mayors = {"Iowa": "Ada Quill", "Ohio": "Bo Lind"}
-    pages = {f"Zum ({of})": f"Zum is a town.\n\nMayor: {who}" for of, who in mayors.items()}
-    answer = ask(topic, pages, tmp_path)
+    rows = [
+        {
+            "title": f"Zum ({of})",
+            "text": f"Zum is a town.\n\nMayor: {who}",
+            "url": f"https://{of}.org/",
+        }
+        for of, who in (("Iowa", "Ada Quill"), ("Ohio", "Bo Lind"))
+    ]
+    corpus = tmp_path / "pages.jsonl"
+    corpus.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    answer = research(topic, Settings(offline=True, corpus=str(corpus))).answer()
     found = {name: slot.value for name, slot in answer.slots.items() if slot.value}
     assert (answer.status, found) == ("partial", slots)

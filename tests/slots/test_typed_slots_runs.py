@@ -26,8 +26,6 @@ from tests.support.typed_slots import SCHEMA, TEXT, TOPIC, object_schema
 def run_audited(settings: Settings, topic: str = TOPIC, **more: Any) -> tuple[Run, Answer, Json]:
     """Run to the end and audit; return the run, its answer, and the answer as the user gets it."""
     run = research(topic, settings, **more)
-    for _ in run:
-        pass
     answer = run.answer()
     shown: Json = json.loads(to_json(answer))
     assert audit_answer(shown)["failures"] == []
@@ -129,7 +127,7 @@ def test_a_conflict_is_resolved_by_a_third_source(services: Services, settings: 
     services.pages = {**RIVALS, "third": THIRD}
     services.hits = {TOPIC: ["ours", "theirs"], query: ["third"]}
     services.think = script_reflection(report_rivals)
-    run, answer, shown = run_audited(settings.model_copy(update={"slots_schema": WINNER}))
+    _, answer, shown = run_audited(settings.model_copy(update={"slots_schema": WINNER}))
     assert services.tasks() == ["generate_queries", "reflect", "reflect", "verify"]
     assert services.search_queries[-1] == query
     winner = answer.slots["winner"]
@@ -141,22 +139,11 @@ def test_a_conflict_is_resolved_by_a_third_source(services: Services, settings: 
     assert shown["data"] == {"winner": "Argentina"}
 
 
-def test_a_conflict_that_stays_has_both_sides(services: Services, settings: Settings) -> None:
-    services.pages, services.hits = dict(RIVALS), {TOPIC: ["ours", "theirs"]}
-    services.think = script_reflection(report_rivals)
-    _, answer, _ = run_audited(settings.model_copy(update={"slots_schema": WINNER}))
-    winner = answer.slots["winner"]
-    assert (winner.status, winner.value, winner.citations) == ("conflict", "Argentina", (1, 2))
-    assert [(a.value, a.citations) for a in winner.alternatives] == [("France", (2,))]
-    assert {c.id: c.quote for c in answer.citations if c.id == 2} == {2: RIVALS["theirs"]}
-
-
 MINUTE = "goalscorers[0].minute"
 TAMPERED: list[tuple[str, Callable[[Json], Any]]] = [
     (f"slots.{MINUTE}.value", lambda a: a["slots"][MINUTE].update(value=24)),
     ("data.goalscorers[0].minute", lambda a: a["data"]["goalscorers"][0].update(minute=23.0)),
     ("data.goalscorers[2].player", lambda a: a["data"]["goalscorers"].append({"player": "X"})),
-    ("data.more", lambda a: a["data"].update(more=1)),
     ("data", lambda a: a.pop("data")),
 ]  # fmt: skip
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -99,15 +98,6 @@ def test_whatever_a_model_sends_only_what_sources_say_is_found(rows: list[Json])
     json.dumps(data, allow_nan=False)
 
 
-def test_a_copy_of_a_copy_is_one_but_who_quotes_an_excerpt_is_none() -> None:
-    def text(start: int, end: int) -> str:
-        return " ".join(f"word{i}" for i in range(start, end))
-
-    near = [text(0, 100), text(40, 140), text(85, 185), text(0, 20), text(0, 20) + text(500, 600)]
-    pages = [build_source(n, page) for n, page in enumerate(near, 1)]
-    assert find_copies(pages) == {1: 1, 2: 1, 3: 1, 4: 1, 5: 5}
-
-
 def weigh(pages: list[Source], *values: str) -> Finding:
     """What each page says of the winner, weighed."""
     statements = [build_statement(n, value, pages) for n, value in enumerate(values, 1)]
@@ -131,29 +121,10 @@ def test_copies_count_once_and_independent_sources_each() -> None:
     assert found.confidence == RIGHT["words"]  # one of the two is cancelled by the one against
 
 
-def test_credibility_settles_what_numbers_do_not() -> None:
-    pages = [build_source(1, "Brazil won."), build_source(2, "France won.", "https://bbc.co.uk/")]
-    found = weigh(pages, "Brazil", "France")
-    assert (found.status, found.value) == ("filled", "France") and found.alternatives
-    share = found.weight / (found.weight + found.alternatives[0].weight)
-    assert found.confidence == pytest.approx(RIGHT["words"] * share, abs=0.001)
-    pages[1] = build_source(2, "France won.")
-    found = weigh(pages, "Brazil", "France")
-    assert found.status == "conflict" and found.confidence == 0.5
-
-
-@pytest.mark.parametrize(
-    ("text", "value", "form"),
-    [
-        ("Country | Winner\nQatar | Argentina", "Argentina", "row"),
-        ("Argentina won the cup.", "Argentina", "words"),
-        ("Argentina won the cup.", "argentina won the cup", "sentence"),
-    ],
-)
-def test_confidence_depends_on_the_form_and_the_judge(text: str, value: str, form: Any) -> None:
-    pages = [build_source(1, text)]
-    found = weigh(pages, value)
-    assert rate_confidence(found) == found.confidence == RIGHT[form]
+def test_confidence_depends_on_the_form_and_the_judge() -> None:
+    text = "Country | Winner\nQatar | Argentina"
+    found = weigh([build_source(1, text)], "Argentina")
+    assert rate_confidence(found) == found.confidence == RIGHT["row"]
     sure, doubtful = (
         rate_confidence(found.model_copy(update={"verdict": verdict, "by": "m"}))
         for verdict in ("supported", "partial")
@@ -161,9 +132,16 @@ def test_confidence_depends_on_the_form_and_the_judge(text: str, value: str, for
     assert 0 < doubtful < found.confidence < sure < 1
 
 
-def test_a_reference_work_outweighs_unknown_hosts_that_agree() -> None:
-    texts = [f"Writer number {n} says that France won the cup." for n in range(5)]
-    pages = [build_source(n, text) for n, text in enumerate(texts, 1)]
+def test_credibility_resolves_what_numbers_do_not() -> None:
+    pages = [build_source(1, "Brazil won."), build_source(2, "France won.", "https://bbc.co.uk/")]
+    found = weigh(pages, "Brazil", "France")
+    assert (found.status, found.value) == ("filled", "France") and found.alternatives
+    pages[1] = build_source(2, "France won.")
+    found = weigh(pages, "Brazil", "France")
+    assert found.status == "conflict" and found.confidence == 0.5
+    pages = [
+        build_source(n, f"Writer number {n} says that France won the cup.") for n in range(1, 6)
+    ]
     pages.append(build_source(6, "Argentina won.", "https://en.wikipedia.org/"))
     found = weigh(pages, *["France"] * 5, "Argentina")
     assert (found.status, found.value) == ("conflict", "Argentina")
