@@ -16,7 +16,7 @@ import pytest
 
 from agent.calls.gemini_api import GeminiAccount, GeminiConnection
 from agent.calls.transport import CERTIFICATES, find_proxy
-from agent.errors import ModelFailed, ExternalCallError
+from agent.errors import ExternalCallError, ModelFailed
 from agent.llm.gemini import Gemini
 from agent.llm.openai_compatible import OpenAICompatible
 from agent.pages.address_guard import AddressGuard
