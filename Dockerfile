@@ -2,11 +2,12 @@
 FROM python:3.11-slim-bookworm AS build
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
 WORKDIR /app
-COPY locks/pip.txt locks/server.txt locks/
+COPY .ci/lock.txt .
 RUN python -m venv --without-pip /venv \
-    && pip install -q --require-hashes -r locks/pip.txt \
+    && sed '/^# --- runtime/,$d' lock.txt > setup.txt && sed '/^# --- dev/,$d' lock.txt > server.txt \
+    && pip install -q --require-hashes -r setup.txt \
     && pip --python /venv/bin/python install -q --no-compile --no-deps --require-hashes \
-        -r locks/server.txt \
+        -r server.txt \
     && python -m compileall -qq --invalidation-mode unchecked-hash /venv/lib
 COPY agent /venv/lib/python3.11/site-packages/agent
 # The command prints JSON on a terminal too: what an image prints is for programs.
@@ -25,12 +26,12 @@ COPY LICENSE /venv/
 # SAFEPATH: a folder of the user's that is mounted as the working directory is not imported from.
 ENV PATH=/venv/bin:$PATH PYTHONSAFEPATH=1 PYTHONDONTWRITEBYTECODE=1 \
     HOME=/tmp RUNS_DIR=/tmp/research-agent/runs CACHE_DIR=/tmp/research-agent/cache
-# What compose.yaml mounts to keep them: a named volume takes the owner of this directory.
+# What docs/compose.yaml mounts to keep them: a named volume takes the owner of this directory.
 RUN install -d -o 10001 -g 10001 /data
 USER 10001:10001
 WORKDIR /data
 # Python answers SIGINT with the best answer so far; as process 1 it would not hear SIGTERM at once.
 STOPSIGNAL SIGINT
-# The command line; compose.yaml starts the page and the API of the same image.
+# The command line; docs/compose.yaml starts the page and the API of the same image.
 ENTRYPOINT ["research-agent"]
 CMD ["--help"]

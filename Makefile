@@ -8,7 +8,6 @@ HOUSE  := $(patsubst %,tests/repository/test_%.py,architecture packaging line_bu
 ENGINE := ../shared/container/with_engine.sh
 ARGS   ?=
 BIOME  := 2.6.8
-PIP    := 26.3
 UV     := 0.13.8
 MAX_PACKAGES  := 68
 MAX_MEGABYTES := 160
@@ -38,14 +37,14 @@ javascript: ## Check the style of the page's JavaScript; skipped without node
 	@if ! { command -v node && command -v npm; } >/dev/null; then \
 		echo "Skipped: no node for the linter of JavaScript."; \
 	elif $(MAKE) -s --no-print-directory node_modules/biome-$(BIOME) 2>/dev/null; then \
-		node_modules/.bin/biome check --error-on-warnings; \
+		cd agent/server/page && "$(CURDIR)/node_modules/.bin/biome" check --error-on-warnings; \
 	else \
 		echo "Skipped: the linter of JavaScript could not be had from npm."; \
 	fi
 
-bench: $(VENV)/dev ## Measure speed and memory into benchmarks/RESULTS.md
-	@$(PY) -m compileall -q agent benchmarks >&2
-	@$(PY) -m benchmarks $(ARGS)
+bench: $(VENV)/dev ## Measure speed and memory into evals/benchmarks/RESULTS.md
+	@$(PY) -m compileall -q agent evals >&2
+	@$(PY) -m evals.benchmarks $(ARGS)
 
 eval: $(VENV)/dev ## Measure the quality of answers into evals/RESULTS.md
 	@$(PY) -m evals $(ARGS)
@@ -54,7 +53,7 @@ pictures: $(VENV)/dev ## Take pictures of the page in each state, into docs/pict
 	@$(PY) -m tests.support.pictures docs/pictures $(ARGS)
 
 fuzz: $(VENV)/fuzz ## Read hostile input of every format for five minutes; ARGS="--seconds 30 html pdf"
-	@$(PY) -m fuzz $(ARGS)
+	@$(PY) -m evals.fuzz $(ARGS)
 
 docs: $(VENV)/docs ## Build the manual into build/site/html, and check its links
 	@NO_MKDOCS_2_WARNING=1 $(PY) -m tests.support.site build/site
@@ -67,21 +66,16 @@ container: $(VENV)/dev ## Build the image and test it on a Docker engine
 lock: ## Pin all dependencies with hashes; ARGS=--upgrade for newer versions
 	@$(call new_venv,$(VENV)-lock)
 	@$(VENV)-lock/bin/python -m pip install -qq uv==$(UV)
-	@: > constraints.txt # else the pins of before would hold against new ones
-	@echo "pip==$(PIP)" | $(call write_lock,locks/pip.txt,-)
-	@$(call write_lock,locks/runtime.txt,requirements.txt)
-	@$(call write_lock,locks/server.txt,requirements-server.txt) --constraints locks/runtime.txt
-	@$(call write_lock,locks/dev.txt,requirements-dev.txt) --constraints locks/server.txt
-	@$(call write_lock,locks/fuzz.txt,requirements-fuzz.txt) --constraints locks/dev.txt
-	@$(call write_lock,locks/docs.txt,requirements-docs.txt) --constraints locks/dev.txt
-	@{ echo "# The versions of locks/dev.txt, for installs by name; made by \`make lock\`."; \
-		sed -nE 's/^([^ #]+==[^\\]*[^ \\]) *\\?$$/\1/p' locks/dev.txt; } > constraints.txt
+	@UV_DEFAULT_INDEX="$${UV_DEFAULT_INDEX:-$${PIP_INDEX_URL:-$$( \
+		$(VENV)-lock/bin/python -m pip config get global.index-url 2>/dev/null)}}" \
+		PATH="$(CURDIR)/$(VENV)-lock/bin:$$PATH" .ci/lock $(ARGS)
 	@rm -rf $(VENV)-lock
 
 size: ## Check the number of packages and megabytes of the core install
 	@$(call new_venv,$(VENV)-size)
 	@$(VENV)-size/bin/python -m pip freeze --all | grep -c . > $(VENV)-size/before
-	@$(VENV)-size/bin/python -m pip install -qq --no-compile --require-hashes --no-deps -r locks/runtime.txt >&2
+	@$(call lock_before,server,$(VENV)-size)
+	@$(VENV)-size/bin/python -m pip install -qq --no-compile --require-hashes --no-deps -r $(VENV)-size/lock.txt >&2
 	@packages=$$(( $$($(VENV)-size/bin/python -m pip freeze --all | grep -c .) - $$(cat $(VENV)-size/before) )); \
 	megabytes=$$(du -sm --exclude=pip --exclude='pip-*' $(VENV)-size/lib | cut -f1); \
 	rm -rf $(VENV)-size; \
@@ -95,31 +89,31 @@ clean: ## Remove everything that the other targets made
 .PHONY: help demo test test-slow check javascript bench eval pictures fuzz docs container lock size clean
 
 # --- set-up -------------------------------------------------------------------------------------
-# A stamp file says that the environment holds what a requirements file asks for. Bytecode is
+# A stamp file says that the environment holds what sections of the lock name. Bytecode is
 # compiled here: start-up counts, and PYTHONDONTWRITEBYTECODE may be set.
 
-$(VENV)/runtime: locks/pip.txt locks/runtime.txt
+$(VENV)/runtime: .ci/lock.txt
 	@echo "Setting up $(VENV); this takes less than a minute ..." >&2
 	@$(call new_venv,$(VENV))
-	@$(call install_lock,locks/runtime.txt)
+	@$(call install_before,server)
 	@$(PY) -m compileall -qq $(VENV)/lib >&2 || true
 	@printf '%s\n' '#!$(CURDIR)/$(PY)' 'import sys; sys.path.insert(0, "$(CURDIR)")' \
 		'from agent.cli import main' 'main()' > $(VENV)/bin/research-agent
 	@chmod +x $(VENV)/bin/research-agent
 	@touch $@
 
-$(VENV)/dev: $(VENV)/runtime locks/dev.txt
-	@$(call install_lock,locks/dev.txt)
+$(VENV)/dev: $(VENV)/runtime
+	@$(call install_before,docs)
 	@touch $@
 
 # Atheris has wheels for Linux and Python up to 3.13 alone; elsewhere seeds are changed at random.
-$(VENV)/fuzz: $(VENV)/dev locks/fuzz.txt
-	@$(call install_lock,locks/fuzz.txt) 2>/dev/null || \
+$(VENV)/fuzz: $(VENV)/docs
+	@$(call install_before,the end) 2>/dev/null || \
 		echo "Skipped: atheris does not install here; seeds are changed at random." >&2
 	@touch $@
 
-$(VENV)/docs: $(VENV)/runtime locks/docs.txt
-	@$(call install_lock,locks/docs.txt)
+$(VENV)/docs: $(VENV)/dev
+	@$(call install_before,fuzz)
 	@touch $@
 
 # Biome is installed without a lock file: its version is exact, and it pins its only dependency.
@@ -127,19 +121,14 @@ node_modules/biome-$(BIOME):
 	@npm install --silent --no-save --no-package-lock --no-audit --no-fund --fetch-retries=1 \
 		--prefix . @biomejs/biome@$(BIOME) >/dev/null 2>&1 && touch $@
 
-# What a lock names and nothing else, each file with a hash that the lock holds.
-define install_lock
-$(PY) -m pip install -qq --require-hashes --no-deps -r $(1) >&2
+# The sections of the lock before one, in a file of an environment; and their installation: nothing
+# else, each file with a hash that the lock holds.
+define lock_before
+sed '/^# --- $(1) ---/,$$d' .ci/lock.txt > $(2)/lock.txt
 endef
-
-# A lock for every platform and every Python from 3.11 on; the versions of an earlier one stay.
-# uv reads no settings of pip, so it is told the index that pip is set to.
-define write_lock
-UV_DEFAULT_INDEX="$${UV_DEFAULT_INDEX:-$${PIP_INDEX_URL:-$$( \
-	$(VENV)-lock/bin/python -m pip config get global.index-url 2>/dev/null)}}" \
-	UV_CUSTOM_COMPILE_COMMAND="make lock" \
-	$(VENV)-lock/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes \
-	--no-annotate --no-emit-index-url --no-emit-find-links --output-file $(1) $(ARGS) $(2)
+define install_before
+{ $(call lock_before,$(1),$(VENV)) && \
+	$(PY) -m pip install -qq --require-hashes --no-deps -r $(VENV)/lock.txt; } >&2
 endef
 
 # An environment from the first Python that is new enough and has what it takes. pip is upgraded
@@ -147,8 +136,8 @@ endef
 define new_venv
 { for python in $${PYTHON:-python3 python3.14 python3.13 python3.12 python3.11}; do \
 	if "$$python" -c 'import sys, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
-		"$$python" -m venv --clear $(1) && \
-			exec $(1)/bin/python -m pip install -qq --require-hashes -r locks/pip.txt; \
+		"$$python" -m venv --clear $(1) && $(call lock_before,runtime,$(1)) && \
+			exec $(1)/bin/python -m pip install -qq --require-hashes -r $(1)/lock.txt; \
 	fi; \
 done; \
 echo "Python 3.11 or newer with its venv module is needed; name one with PYTHON=/path/to/it."; \

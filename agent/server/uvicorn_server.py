@@ -149,8 +149,8 @@ def serve(app: AccessGuard, runs: Runs, host: str, port: int, *, lifespan: bool 
 
 #: How long a thread may hold the interpreter's lock while others wait, in seconds; Python's own
 #: value is 0.005. The event loop takes the lock anew after each wait, behind every run that
-#: computes. Found with `python -m benchmarks.server`: re-run it after a change. Below 0.0005 the
-#: switches themselves cost more than they gain.
+#: computes. Found with `python -m evals.benchmarks.server`: re-run it after a change. Below
+#: 0.0005 the switches themselves cost more than they gain.
 SWITCH_SECONDS = 0.0005
 #: Heaps of glibc; its own value is 8 for each core. Each keeps the most that its threads ever
 #: needed, and threads come and go with runs. They take turns at the lock, so two are enough.

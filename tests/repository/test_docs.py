@@ -13,7 +13,7 @@ from tests.support.site import find_pages
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
-CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+CONTRIBUTING = (ROOT / ".github" / "CONTRIBUTING.md").read_text("utf-8")
 
 
 def tree() -> list[str]:
@@ -46,7 +46,7 @@ def test_env_example_names_every_variable_and_no_other() -> None:
 def test_documents_name_no_dead_file() -> None:
     for page in find_pages():
         text, name = page.read_text("utf-8"), page.name
-        for path in re.findall(r"`((?:agent|tests|evals|benchmarks)/[\w/.]+\.\w+)`", text):
+        for path in re.findall(r"`((?:agent|tests|evals)/[\w/.]+\.\w+)`", text):
             assert (ROOT / path).exists(), f"{name} names {path}"
     design = (ROOT / "DESIGN.md").read_text("utf-8")
     paths = {path for path in re.findall(r"`([a-z_]+/[\w/.]*)`", design) if path != "agent/"}

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.slow
 def test_each_target_reads_its_seeds() -> None:
     """In a process: libraries leave sockets open."""
-    command = [sys.executable, "-m", "fuzz.again"]
+    command = [sys.executable, "-m", "evals.fuzz.again"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, errors="replace")
     assert done.returncode == 0, done.stderr[-2000:]
     names = {line.partition(":")[0] for line in done.stdout.splitlines()}

@@ -11,7 +11,7 @@ import pytest
 from tests.cli.test_people import in_pipe
 
 ROOT = Path(__file__).parents[2]
-EXAMPLE = ROOT / "examples" / "plugin"
+EXAMPLE = ROOT / "docs" / "examples" / "plugin"
 NOTE = "The mayor of Talmar is Ondra Velk."
 TOPIC = "Who is the mayor of Talmar?"
 

@@ -129,7 +129,7 @@ def test_a_section_chooses_its_pages_among_all_hits_of_a_search(
 def test_models_are_asked_side_by_side(world: Services, settings: Settings) -> None:
     """The reply to each section's reading waits until all three are asked.
 
-    How long ten sections take beside one: `python -m benchmarks sections`.
+    How long ten sections take beside one: `python -m evals.benchmarks sections`.
     """
     import threading
 

@@ -1,4 +1,4 @@
-"""The licence of each package that the locks install, by its own metadata, as SPDX.
+"""The licence of each package that the lock names, by its own metadata, as SPDX.
 
 `python -m tests.support.licences` writes docs/licences.md.
 tests/repository/test_packaging.py checks it.
@@ -77,9 +77,10 @@ here, or whose licence is neither permissive nor an exception with a reason.
 """
 
 
-def locked_names(lock: str) -> list[str]:
-    """The packages that a lock installs, in its order."""
-    text = (ROOT / "locks" / f"{lock}.txt").read_text("utf-8")
+def locked_names(last: str) -> list[str]:
+    """The packages that the lock names up to the end of a section, in its order."""
+    before, _, rest = (ROOT / ".ci" / "lock.txt").read_text("utf-8").partition(f"# --- {last} ---")
+    text = before + rest.partition("# ---")[0]
     return re.findall(r"^([a-z0-9][a-z0-9._-]*)==", text, re.M)
 
 
@@ -109,7 +110,7 @@ def is_permitted(name: str, licence: str) -> bool:
 def render() -> str:
     """The whole of docs/licences.md, from what is installed."""
     runtime = set(locked_names("runtime"))
-    others = {name for lock in ("dev", "docs", "fuzz") for name in locked_names(lock)} - runtime
+    others = set(locked_names("fuzz")) - runtime
     parts = [_HEAD + "## Packages of the program\n\n" + _list(runtime)]
     parts.append("\n## Further packages of tests, checks and the manual\n\n" + _list(others))
     return "".join(parts)

@@ -25,7 +25,7 @@ NO_CODE = {
     tokenize.DEDENT,
     tokenize.ENDMARKER,
 }
-FOLDERS = ("evals", "benchmarks", "fuzz", "tests")
+FOLDERS = ("evals", "tests")
 
 
 def count_code(source: str) -> int:

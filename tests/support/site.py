@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("*.md", "docs/**/*.md", "evals/*.md", "benchmarks/**/*.md")
+PAGES = ("*.md", ".github/*.md", "docs/**/*.md", "evals/**/*.md")
 STYLE = "docs/site.css"
 _CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.M | re.S)
 _LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
@@ -55,7 +55,7 @@ def main(folder: Path) -> int:
     """Build FOLDER/html from FOLDER/pages; the exit status of MkDocs."""
     shutil.rmtree(folder, ignore_errors=True)
     copy_pages(folder / "pages")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict"]
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-f", "docs/mkdocs.yml"]
     return subprocess.run(command, cwd=ROOT).returncode
 
 

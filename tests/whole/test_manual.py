@@ -85,7 +85,7 @@ def listed(entry: Any) -> list[str]:
 
 
 def test_the_site_has_every_page() -> None:
-    site = yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))
+    site = yaml.safe_load((ROOT / "docs" / "mkdocs.yml").read_text("utf-8"))
     assert sorted(listed(site["nav"])) == sorted(PAGES)
 
 

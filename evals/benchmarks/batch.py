@@ -1,9 +1,9 @@
 """A batch of five hundred topics with a rate limit and faulty services, killed twice.
 
-`python -m benchmarks.batch` prints one JSON object. The services run on loopback in a process of
-their own and log when each request arrives; one reply in twenty is a fault. The rate limit is 300
-model requests in a window of 15 seconds, instead of a minute, so that the benchmark takes a minute
-or two. `python -m benchmarks.batch 60` sets the window to a minute.
+`python -m evals.benchmarks.batch` prints one JSON object. The services run on loopback in a
+process of their own and log when each request arrives; one reply in twenty is a fault. The rate
+limit is 300 model requests in a window of 15 seconds, instead of a minute, so that the benchmark
+takes a minute or two. `python -m evals.benchmarks.batch 60` sets the window to a minute.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks.processes import resident_mb
-from benchmarks.services import Load, ServiceProcess, cup_topic, run_services
+from evals.benchmarks.processes import resident_mb
+from evals.benchmarks.services import Load, ServiceProcess, cup_topic, run_services
 
 TOPICS, LIMIT, FAULTS = 500, 300, 0.05
 WINDOW = float(sys.argv[1]) if sys.argv[1:] else 15.0  # seconds

@@ -1,6 +1,6 @@
 """Runs all benchmarks and writes their results into RESULTS.md: `make bench`.
 
-With names, as in `python -m benchmarks start index`, runs only those and prints their results.
+With names, as in `python -m evals.benchmarks start index`, runs only those and prints results.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks.tables import Row, render_tables
+from evals.benchmarks.tables import Row, render_tables
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
 
@@ -70,7 +70,7 @@ def _commit() -> str:
 def _run_benchmark(name: str) -> Row:
     """Run a benchmark; return the object that it prints, or an empty one if it fails."""
     print(f"Measuring {name} ...", file=sys.stderr, flush=True)
-    command = [sys.executable, "-m", *f"benchmarks.{name}".split()]
+    command = [sys.executable, "-m", *f"evals.benchmarks.{name}".split()]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
     return {} if done.returncode else dict(json.loads(done.stdout))
 

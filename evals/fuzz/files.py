@@ -21,9 +21,9 @@ from agent.search.corpus_files import scan_files
 from agent.settings import make_settings, read_variables
 from agent.slots.slot_schema import slots_of
 from agent.slots.user_patterns import compile_pattern, has_match
-from fuzz.target import Target
+from evals.fuzz.target import Target
 
-GOLDEN = Path(__file__).parents[1] / "tests" / "whole" / "golden"
+GOLDEN = Path(__file__).parents[2] / "tests" / "whole" / "golden"
 _FOLDER = Path(tempfile.mkdtemp(prefix="fuzz-files-"))
 
 

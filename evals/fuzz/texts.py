@@ -42,7 +42,7 @@ from agent.strategies.report.plan_report import MakePlan
 from agent.strategies.report.sum_up import WriteSummary
 from agent.strategies.report.write import WriteSection
 from agent.verification.rules import QuotePlace, decide_verdict
-from fuzz.target import Target
+from evals.fuzz.target import Target
 
 LONGEST = 50_000
 

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from fuzz.engines import find_engine
-from fuzz.target import TARGETS
-from fuzz.watch import Limits, Outcome, TargetRun
+from evals.fuzz.engines import find_engine
+from evals.fuzz.target import TARGETS
+from evals.fuzz.watch import Limits, Outcome, TargetRun
 
 FOLDER = Path(".fuzz")
 LEAST_SECONDS = 4.0  # for a target; it takes two to import what most of them need
@@ -48,12 +48,12 @@ def _summarize(outcomes: Sequence[Outcome], seconds: float) -> int:
     print(f"{runs:,} runs in {seconds:.0f} s: {finds} found{broken}")
     if finds:
         print("Each file is an input; the .txt beside it says what it does. To read it again:")
-        print("  python -m fuzz.again FILE")
+        print("  python -m evals.fuzz.again FILE")
     return 1 if finds or problems else 0
 
 
 def _parse_options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m fuzz", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m evals.fuzz", description=__doc__)
     parser.add_argument("target", nargs="*", help=f"of {', '.join(TARGETS)}; all by default")
     parser.add_argument("--seconds", type=float, default=300, help="for all targets together")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)

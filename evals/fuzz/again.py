@@ -1,4 +1,4 @@
-"""`python -m fuzz.again FILE`: reads one input of `.fuzz/finds` again, with its stack.
+"""`python -m evals.fuzz.again FILE`: reads one input of `.fuzz/finds` again, with its stack.
 
 With names of targets in the place of a file: reads their seeds; without any, those of all.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from fuzz.target import TARGETS, Target, load_target
+from evals.fuzz.target import TARGETS, Target, load_target
 
 
 def main(arguments: list[str]) -> None:

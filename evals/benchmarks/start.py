@@ -1,7 +1,8 @@
 """How long commands take as whole processes: `--help` and an offline answer.
 
 `--help` is compared with a bare `import click`, an answer with `python -c pass`. The first answer
-of a cache, which builds the index, is measured apart from later ones. `python -m benchmarks.start`
+of a cache, which builds the index, is measured apart from later ones.
+`python -m evals.benchmarks.start`
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import json
 import tempfile
 from pathlib import Path
 
-from benchmarks.processes import ProcessResult, median_ms, median_ratio, run_python
+from evals.benchmarks.processes import ProcessResult, median_ms, median_ratio, run_python
 
 PAIRS = 20
 QUESTION = "Who won the 2022 FIFA World Cup?"

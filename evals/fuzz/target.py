@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 
 INPUTS = Path(__file__).with_name("inputs.toml")
 _BY_MODULE = {
-    "fuzz.pages": "html css pdf feed charset markdown plain robots",
-    "fuzz.texts": "urls addresses text markers draft claims values retry_after sanitizing replies",
-    "fuzz.files": "journal trace answer schema pattern variables topics table questions rows",
+    "evals.fuzz.pages": "html css pdf feed charset markdown plain robots",
+    "evals.fuzz.texts": "urls addresses text markers draft claims values "
+    "retry_after sanitizing replies",
+    "evals.fuzz.files": "journal trace answer schema pattern variables topics table questions rows",
 }
 #: Name -> where its target is. Each is loaded in a process of its own.
 TARGETS = {
@@ -31,7 +32,7 @@ class Target(NamedTuple):
 
 
 def load_target(place: str) -> Target:
-    """The target at a place, as `fuzz.pages:html`, with its seeds and words of `inputs.toml`."""
+    """The target at a place, as `evals.fuzz.pages:html`, with its part of `inputs.toml`."""
     module, _, name = place.partition(":")
     target: Target = getattr(importlib.import_module(module), name)
     inputs = tomllib.loads(INPUTS.read_text("utf-8"))

@@ -12,9 +12,9 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from fuzz.current import read_progress
-from fuzz.engines import Engine
-from fuzz.worker import LEAK_STATUS
+from evals.fuzz.current import read_progress
+from evals.fuzz.engines import Engine
+from evals.fuzz.worker import LEAK_STATUS
 
 LOOK = 0.2  # seconds between two looks at a process
 LEAK_SHARE = 0.15  # of a target's time, for reading its corpus over and over
@@ -97,7 +97,7 @@ class TargetRun:
         until = time.time() + seconds
         work = (mode, self._name, self._place, self._engine, until, self._limits.input_seconds)
         paths = (self._corpus, self._finds, current)
-        command = [sys.executable, "-m", "fuzz.worker", *map(str, (*work, *paths))]
+        command = [sys.executable, "-m", "evals.fuzz.worker", *map(str, (*work, *paths))]
         environment = {**os.environ, "TMPDIR": str(current.parent)}  # removed with the folder
         return subprocess.Popen(
             command, stdout=output, stderr=output, stdin=subprocess.DEVNULL, env=environment

@@ -8,7 +8,7 @@ from agent.documents import sniff
 from agent.documents.reading import BodyText, UnreadablePage, read_body
 from agent.errors import ReadFailed
 from agent.pages.robots import RobotsRules
-from fuzz.target import Target
+from evals.fuzz.target import Target
 
 #: A worker may use as much memory as it has; then its page has failed.
 REFUSALS = (UnreadablePage, MemoryError)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
-from fuzz.target import Target, load_target
+from evals.fuzz.target import Target, load_target
 
 Engine = Literal["atheris", "mutations"]
 Execute = Callable[[bytes], None]

@@ -2,7 +2,7 @@
 
 Model calls take 1 s, searches and pages 0.5 s. A one-hop question needs one search, one read and
 its model calls, one after another: queries, one reading, and the judge if anything is left open
-to it. `python -m benchmarks.overhead`.
+to it. `python -m evals.benchmarks.overhead`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
-from benchmarks.processes import run_python
-from benchmarks.services import Load, cup_topic, run_services
+from evals.benchmarks.processes import run_python
+from evals.benchmarks.services import Load, cup_topic, run_services
 
 MODEL, OTHER = 1.0, 0.5
 RUNS = 5

@@ -8,8 +8,8 @@ import time
 import traceback
 from pathlib import Path
 
-from fuzz.current import CurrentInput
-from fuzz.target import Target
+from evals.fuzz.current import CurrentInput
+from evals.fuzz.target import Target
 
 MOST_MEMORY = 3 * 2**30  # bytes of address space
 

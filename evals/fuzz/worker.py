@@ -1,4 +1,4 @@
-"""The process that is fuzzed: `python -m fuzz.worker {fuzz|leak} NAME PLACE ...`. It may die."""
+"""The process that is fuzzed, which may die: `python -m evals.fuzz.worker {fuzz|leak} NAME ...`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from agent.documents.worker import peak_kilobytes
-from fuzz.engines import Engine, load_instrumented, read_corpus, run_atheris, run_mutations
-from fuzz.execution import Executor, limit_memory
-from fuzz.target import load_target
+from evals.fuzz.engines import Engine, load_instrumented, read_corpus, run_atheris, run_mutations
+from evals.fuzz.execution import Executor, limit_memory
+from evals.fuzz.target import load_target
 
 LEAK_STATUS = 76  # of a process whose memory grew with the same inputs over and over
 #: Kilobytes by which memory may grow in the second half of the rounds, and in its last quarter.
@@ -23,7 +23,7 @@ class Work(NamedTuple):
 
     mode: str  # fuzz or leak
     name: str
-    place: str  # of the target: `fuzz.pages:html`
+    place: str  # of the target: `evals.fuzz.pages:html`
     engine: Engine
     until: float  # the time of the clock at which it ends; a second is left for it at least
     input_seconds: int  # of processor time, for one input

@@ -1,4 +1,4 @@
-"""Speed of the index: building, opening again, queries. `python -m benchmarks.index`
+"""Speed of the index: building, opening again, queries. `python -m evals.benchmarks.index`
 
 Prints one JSON object. `passages_23k` are the passages of the evaluation, `documents_200k` are
 sentences drawn from them. `notes` are 20,000 files of one paragraph, of which one is changed.
@@ -26,7 +26,7 @@ from agent.search.corpus import Corpus
 from evals.harness import read_rows
 from evals.questions import CORPUS, read_passages
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "tests/documents/files"
 SYNTHETIC, NOTES, OFFICE_FILES = 200_000, 20_000, 2000
 BROKEN = 100  # of so many office files, one is cut short
@@ -110,7 +110,7 @@ def _worker_row(build_seconds: float) -> Row:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.index")
+    parser = argparse.ArgumentParser(prog="python -m evals.benchmarks.index")
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared/data")
     data = parser.parse_args().data.resolve()
     if not (data / "multihop").exists():

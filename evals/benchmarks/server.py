@@ -1,7 +1,7 @@
 """A hundred clients stream at once from one server while a probe asks for `/api/health`.
 
-`python -m benchmarks.server` prints one JSON object, for runs without a model and for runs with a
-scripted model on loopback: how many runs ended with their answer, how many were refused, the
+`python -m evals.benchmarks.server` prints one JSON object, for runs without a model and for runs
+with a scripted model on loopback: how many runs ended with their answer, how many were refused, the
 percentiles of `/api/health` on the idle server and under load, and the server's memory before the
 first wave and after each.
 
@@ -29,10 +29,10 @@ from typing import Any
 
 import httpx2
 
-from benchmarks.processes import resident_mb
-from benchmarks.services import Load, cup_topic, run_services
+from evals.benchmarks.processes import resident_mb
+from evals.benchmarks.services import Load, cup_topic, run_services
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 CLIENTS, WAVES = 100, 2
 YEARS = (1930, 1954, 1966, 1974, 1986, 1994, 1998, 2014, 2018, 2022)
 LATENCY = 0.1  # seconds of every reply of the services
