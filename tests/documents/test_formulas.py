@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from lxml import etree
 
+from agent.documents.body_reader import BodyReader
+from agent.documents.body_text import Body
 from agent.documents.formulas import lower_text, raise_text, write_formula
 from agent.documents.reading import read_body
 from agent.evidence.quantities import find_missing
 from agent.verification.judge_view import QuotePlace
 from agent.verification.rules import is_quoted
+from tests.support.office_files import pdf
 
-WORDS = " Enough words follow here for anyone to call this paragraph a text that can be read."
+WORDS = "Enough words follow here for anyone to call this paragraph a text that can be read."
 
 
-def read(data: bytes, suffix: str = "", kind: str = "") -> str:
-    address = "" if suffix else "https://example.org/"
-    parts: list[Any] = []
-    found = read_body(
-        data, content_type=kind, url=address, suffix=suffix, is_report=False, on_part=parts.append
-    )
-    return " ".join(found.text.split())
+def read(article: str) -> str:
+    page = f"<html><body><article><p>{article} {WORDS}</p></article></body></html>"
+    return read_body(page.encode(), "text/html", "https://example.org/").text
 
 
 @pytest.mark.parametrize(
@@ -40,40 +37,43 @@ def test_what_is_lowered() -> None:
 MATHML = [
     ("<mi>E</mi><mo>=</mo><mi>m</mi><msup><mi>c</mi><mn>2</mn></msup>", "E=mc²"),
     ("<mfrac><mrow><mi>a</mi><mo>+</mo><mi>b</mi></mrow><mn>2</mn></mfrac>", "(a+b)/2"),
-    ("<mfrac><mn>1</mn><mrow><mn>2</mn><mi>a</mi></mrow></mfrac>", "1/(2a)"),
     ("<msqrt><mi>x</mi><mo>+</mo><mn>1</mn></msqrt>", "√(x+1)"),
-    ("<mroot><mn>8</mn><mn>3</mn></mroot>", "³√8"),
     ("<msubsup><mi>x</mi><mn>0</mn><mi>k</mi></msubsup>", "x₀^k"),
     ("<msup><mrow><mi>a</mi><mo>+</mo><mi>b</mi></mrow><mn>2</mn></msup>", "(a+b)²"),
     ("<mi>x</mi><annotation>TeX of it</annotation>", "x"),
+    ("<mmultiscripts><mi>U</mi><mprescripts/><mn>92</mn><mn>238</mn></mmultiscripts>", "₉₂²³⁸U"),
 ]
 
 
 @pytest.mark.parametrize(("markup", "text"), MATHML)
 def test_a_formula_is_written_so_that_it_computes_to_the_same(markup: str, text: str) -> None:
     assert write_formula(etree.fromstring(f"<math>{markup}</math>")) == text
-    page = f"<html><body><article><p>It is <math>{markup}</math>.{WORDS}</p></article></body>"
-    assert f"It is {text}." in read(page.encode(), kind="text/html")
+    assert f"It is {text}." in read(f"It is <math>{markup}</math>.")
 
 
 def test_a_page_says_what_it_shows() -> None:
-    page = (
-        "<html><body><article><p>At 10<sup>-4</sup> mol of CO<sub>2</sub> in 3 m<sup>2</sup>, on "
-        f"the 2<sup>nd</sup> day<sup><a href='#a'>7</a></sup>.{WORDS}</p></article></body>"
+    article = (
+        "At 10<sup>-4</sup> mol of CO<sub>2</sub> in 3 m<sup>2</sup>, on the 2<sup>nd</sup> day"
+        "<sup><a href='#a'>7</a></sup>, 10<span style='vertical-align: super'>6</span> cells."
     )
-    assert "At 10⁻⁴ mol of CO₂ in 3 m², on the 2nd day7." in read(page.encode(), kind="text/html")
+    assert "At 10⁻⁴ mol of CO₂ in 3 m², on the 2nd day7, 10⁶ cells." in read(article)
 
 
-OFFICE = [
-    ("<limLow><e><r><t>lim</t></r></e><lim><r><t>x→0</t></r></lim></limLow>", "lim_(x→0)"),
-    ("<func><fName><r><t>cos</t></r></fName><e><r><t>πx</t></r></e></func>", "cos πx"),
-    ("<r><t>rate of </t></r><r><t>growth</t></r>", "rate of growth"),
-    (
-        '<d><e><f><fPr><type val="noBar"/></fPr><num><r><t>n</t></r></num>'
-        "<den><r><t>k</t></r></den></f></e></d>",
-        "(C(n, k))",
-    ),
-]
+def test_small_digits_above_and_below_the_line_of_a_pdf_stay_there() -> None:
+    def piece(text: str, size: int, rise: int) -> str:
+        return f"/F {size} Tf {rise} Ts ({text}) Tj"
+
+    up, down = (7, 4), (7, -2)
+    pieces = [
+        *(("it is 10", 10, 0), ("-4", *up), (" of C", 10, 0), ("12", *down), ("H", 10, 0)),
+        *(("22", *down), (" since 1878.", 10, 0), ("15", *up), (" is 5", 10, 0), ("11", *up)),
+        *(("/12 at ", 10, 0), ("77", 7, 0)),
+    ]
+    data = pdf(f"BT 50 700 Td {' '.join(piece(*one) for one in pieces)} ET")
+    found = read_body(data, suffix=".pdf").text
+    assert found == "it is 10⁻⁴ of C₁₂H₂₂ since 1878.¹⁵ is 5¹¹/12 at 77"
+    report = BodyReader().read(Body(data, suffix=".pdf", is_report=True))
+    assert "it is 10-4 of C12H22 since 1878.15" in report.text  # where they are marks
 
 
 @pytest.mark.parametrize(
@@ -81,10 +81,8 @@ OFFICE = [
     [
         ("10-4 mol", "10⁻⁴ mol", False),
         ("106 km", "10⁶ km", False),
-        ("1,000,000 km", "10⁶ km", True),
         ("0.0001 mol", "10⁻⁴ mol", True),
         ("3 × 10⁸ m", "300,000,000 m", True),
-        ("10^6 km", "10⁶ km", True),
         ("6.02 × 10²³ atoms", "6.02·10^22 atoms", False),
         ("120 cars", "120⁴ cars", True),  # the mark of a note
         ("5 m²", "5 m²", True),

@@ -5,14 +5,12 @@ from __future__ import annotations
 import gc
 import gzip
 import threading
-import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import UTC, datetime
 from hashlib import sha256
 
-import brotli
 import pytest
 from backports import zstd
 
@@ -122,14 +120,10 @@ def test_a_redirect_loop_ends(web: PageServer, reader: PageReader) -> None:
         ("401 Unauthorized", "blocked"),
         ("403 Forbidden", "blocked"),
         ("404 Not Found", "not_found"),
-        ("410 Gone", "not_found"),
         ("408 Request Timeout", "timeout"),
-        ("418 Teapot", "rejected"),
         ("429 Too Many Requests", "rate_limited"),
         ("451 Legal", "blocked"),
-        ("500 Oops", "unavailable"),
         ("503 Busy", "unavailable"),
-        ("300 Choices", "invalid"),
         ("204 Nothing", "empty"),
     ],
 )
@@ -147,7 +141,6 @@ def test_statuses_are_told_apart(
         ("Retry-After: 7", 7.0),
         ("Retry-After: Sat, 21 Nov 2026 12:00:30 GMT", 30.0),
         ("Retry-After: Sat Nov 21 12:00:30 2026", 30.0),  # no time zone: in UTC
-        ("Retry-After: soon", None),
     ],
 )
 def test_a_rate_limit_has_an_end(
@@ -173,25 +166,18 @@ def continue_forever(c: Connection) -> None:
     ("fault", "outcome", "words"),
     [
         (Connection.hang, "timeout", "in time"),
-        (lambda c: (c.send(LONG + b"<html>"), c.hang()), "timeout", "in time"),
         (lambda c: c.drip(HEADERS + b"\r\n" + html(), 0.1), "timeout", "in time"),
         (lambda c: (c.send(HEADERS + b"\r\n"), c.drip(html(), 0.1)), "timeout", "in time"),
         (continue_forever, "timeout", "in time"),
         (Connection.reset, "unavailable", "failed"),
         (lambda c: None, "unavailable", "closed the connection"),
-        (lambda c: c.send(LONG + html()), "unavailable", "closed the connection"),
         (lambda c: c.send(CHUNKS + b"5\r\n<html\r\n"), "unavailable", "closed the connection"),
         (lambda c: c.send(HEADERS + b"X: " + b"x" * 400_000), "invalid", "invalid HTTP"),
         (lambda c: c.send(b"SSH-2.0-OpenSSH_9.2\r\n\r\n\r\n"), "invalid", "invalid HTTP"),
         (reply(b"\x1f\x8bnot", "200 OK", "Content-Encoding: gzip"), "invalid", "compression"),
-        (reply(b"not", "200 OK", "Content-Encoding: deflate"), "invalid", "compression"),
         (reply(b"x", "200 OK", f"Content-Encoding: {'gzip, ' * 8}gzip"), "invalid", "compression"),
-        (reply(b""), "empty", "no text"),
-        (reply(b" \n\t "), "empty", "no text"),
         (reply(b"<html><body></body></html>"), "empty", "no text"),
         (reply(b"\x89PNG\r\n\0\0", "200 OK", "Content-Type: image/png"), "unsupported", "png"),
-        (reply(b"PK\3\4\0\0\0\0", "200 OK", "Content-Type: text/html"), "unsupported", "neither"),
-        (reply(b"%PDF-1.7 rubbish"), "invalid", "PDF"),
         (reply(b"%PDF-1.7 " + b"x" * 400_000), "unsupported", "PDF"),
     ],
 )  # fmt: skip
@@ -204,44 +190,15 @@ def test_faults_are_told_and_end_in_time(
     assert (error.outcome, words in error.message) == (outcome, True), error.message
 
 
-def test_an_unknown_host_and_a_dns_that_hangs() -> None:
-    def unknown(host: str, port: int) -> list[str]:
-        raise OSError("no such name")
-
-    over = threading.Event()
-
-    def hangs(host: str, port: int) -> list[str]:
-        over.wait(5)
-        return []
-
-    for resolver, outcome in ((unknown, "unavailable"), (hangs, "timeout")):
-        guard = AddressGuard(resolver=resolver)
-        reader = PageReader(timeout=0.3, respect_robots=False, guard=guard)
-        with pytest.raises(ReadFailed, match="a.example") as caught:
-            reader("http://a.example/")
-        assert caught.value.outcome == outcome
-        reader.close()
-    over.set()
-
-
-def test_no_one_listens(reader: PageReader) -> None:
-    with PageServer() as gone:
-        url = gone.url
-    assert failure(reader, url).outcome == "unavailable"
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("make_body", "headers"),
     [
-        (lambda: gzip.compress(BOMB * 10_000_000), ["Content-Encoding: gzip"]),
-        (lambda: brotli.compress(BOMB * 10_000_000), ["Content-Encoding: br"]),
         (lambda: zstd.compress(BOMB * 10_000_000), ["Content-Encoding: zstd"]),
         (lambda: gzip.compress(gzip.compress(BOMB * 10_000_000)), ["Content-Encoding: gzip, gzip"]),
-        (lambda: zlib.compress(BOMB * 10_000_000, 9), ["Content-Encoding: deflate"]),
         (lambda: b"<p>" + b"words and words " * 100_000, []),
     ],
-    ids=["gzip", "br", "zstd", "gzip twice", "deflate", "plain"],
+    ids=["zstd", "gzip twice", "plain"],
 )
 def test_what_is_too_long_is_cut(
     web: PageServer, reader: PageReader, make_body: Callable[[], bytes], headers: list[str]
@@ -277,23 +234,6 @@ def test_a_host_is_asked_for_two_pages_at_once(web: PageServer) -> None:
         pages = list(pool.map(reader, [f"{web.url}/{n}" for n in range(6)]))
     reader.close()
     assert [page.title for page in pages] == ["A page"] * 6 and web.busiest == 2
-
-
-def test_pages_behind_a_slow_one_of_their_host_end_too(web: PageServer) -> None:
-    web.answers |= {f"/{n}": Connection.hang for n in range(6)}
-    reader = PageReader(timeout=0.4, allow_private_network=True, respect_robots=False)
-    with ThreadPoolExecutor(6) as pool:
-        ends = list(pool.map(lambda n: failure(reader, f"{web.url}/{n}").outcome, range(6)))
-    reader.close()
-    assert set(ends) == {"timeout"}  # no slow page holds its place for ever
-
-
-def test_a_connection_is_used_again(web: PageServer) -> None:
-    reader = PageReader(timeout=30, allow_private_network=True, respect_robots=False)
-    for n in range(5):
-        reader(f"{web.url}/{n}")
-    reader.close()
-    assert web.connections == 1
 
 
 def test_closing_ends_what_is_under_way_and_leaves_nothing(web: PageServer) -> None:

@@ -61,13 +61,12 @@ def test_each_redirect_is_checked_against_robots_txt(web: PageServer, reader: Pa
     ("answer", "timeout"),
     [
         (reply(b"", "404 No"), 30),
-        (reply(b"", "500 No"), 30),
         (Connection.reset, 30),
         # a part of the time is for robots.txt, the rest for the page
         pytest.param(Connection.hang, 3, marks=pytest.mark.slow),
         (reply(html()), 30),
     ],
-    ids=["404", "500", "reset", "hang", "html"],
+    ids=["404", "reset", "hang", "html"],
 )
 def test_without_rules_pages_are_read(web: PageServer, answer: bytes, timeout: float) -> None:
     web.answers["/robots.txt"] = answer
@@ -104,11 +103,3 @@ def test_no_robots_txt_is_an_error(body: bytes) -> None:
         rules.check_before_use("https://a.example/page?q=%", 5)
     except ReadFailed as error:
         assert error.outcome == "blocked"
-
-
-def test_robots_txt_can_be_left_alone(web: PageServer) -> None:
-    web.answers["/robots.txt"] = reply(RULES)
-    reader = PageReader(timeout=30, allow_private_network=True, respect_robots=False)
-    assert reader(f"{web.url}/private/page").title == "A page"
-    reader.close()
-    assert web.paths == ["/private/page"]
