@@ -2,7 +2,7 @@
 
 This module imports httpx2 and httpcore2 (100 ms), so it is imported only when a page is read. It
 replaces the network backend of an httpx2 transport through a private attribute, since httpx2 has
-no public interface for it. Therefore `httpx2` is pinned to a minor version; `test_guard.py` fails
+no public interface for it. Therefore `httpx2` is pinned to a minor version; `test_address_guard.py` fails
 if the attribute moves.
 """
 

@@ -34,7 +34,7 @@ from agent.documents.html.structured_data import (
 )
 
 #: Seconds of processor time for a page. The slowest honest one measured takes 1.3; run
-#: test_extract.py after changing it.
+#: test_body_text.py after changing it.
 MAX_SECONDS = 4
 MAX_CHARS = 2_000_000  # that are parsed
 #: Characters of a main text that may lack parts: of 200 manual pages the longer one of two ways has
@@ -42,7 +42,7 @@ MAX_CHARS = 2_000_000  # that are parsed
 MAX_SHORT = 1000
 #: Elements, boxes aside, up to which the main text is extracted, at 30 microseconds each. Above it
 #: all words of the page are taken. The largest article measured has 1,600 and the largest
-#: Wikipedia page 8,000. Run `python -m evals.pages` and test_extract.py after changing it.
+#: Wikipedia page 8,000. Run `python -m evals.pages` and test_body_text.py after changing it.
 MAX_ELEMENTS = 15_000
 MAX_TAGS = 120_000  # opening and closing; the largest Wikipedia page measured has 30,000
 #: The parser compares all attributes of a tag pairwise: 200,000 of them take a minute.
