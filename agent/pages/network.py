@@ -1,9 +1,8 @@
 """Connections of a page reader: address-checked, bounded in time, closed with the reader.
 
-This module imports httpx2 and httpcore2 (100 ms), so it is imported only when a page is read. It
-replaces the network backend of an httpx2 transport through a private attribute, since httpx2 has
-no public interface for it. Therefore `httpx2` is pinned to a minor version; `test_address_guard.py` fails
-if the attribute moves.
+Imported only when a page is read: httpx2 and httpcore2 take 100 ms. The network backend of an httpx2
+transport has no public interface and is replaced through a private attribute. Therefore `httpx2` is
+pinned to a minor version; tests/pages/test_address_guard.py fails if the attribute moves.
 """
 
 from __future__ import annotations
