@@ -1,6 +1,6 @@
 """Connections of a page reader: address-checked, bounded in time, closed with the reader.
 
-Imported only when a page is read: httpx2 and httpcore2 take 100 ms. The network backend of an httpx2
+Imported only when a page is read: httpx2 and httpcore2 take 100 ms. The backend of an httpx2
 transport has no public interface and is replaced through a private attribute. Therefore `httpx2` is
 pinned to a minor version; tests/pages/test_address_guard.py fails if the attribute moves.
 """
