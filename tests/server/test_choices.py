@@ -16,17 +16,15 @@ from tests.support.web import Web, configure_from
 def test_every_example_of_the_demo_is_answered_without_a_model(tmp_path: Path) -> None:
     environment = {"RUNS_DIR": f"{tmp_path}/runs", "CACHE_DIR": f"{tmp_path}/cache"}
     with Web(configure_from(environment, offline=True)) as web:
-        told = web.client.get("/api/choices").json()
-        examples = [Example.model_validate(example) for example in told["examples"]]
+        choices = web.client.get("/api/choices").json()
+        examples = [Example.model_validate(example) for example in choices["examples"]]
         assert tuple(examples) == load_examples("demo") and len(examples) == 4
         for example in examples:
             answer = web.ask(**example.model_dump(mode="json")).json()
             is_open = example.strategy == "report"  # without a model it is quoted passages
             assert answer["status"] == ("partial" if is_open else "complete"), example
-            assert answer["citations"]
-            assert set(example.slots) <= set(answer["slots"])
-    assert {price["strategy"] for price in told["prices"]} == {"slots", "report", "loop"}
-    assert {price["usd"]["max"] for price in told["prices"]} == {0.0}
+            assert answer["citations"] and set(example.slots) <= set(answer["slots"])
+    assert {price["strategy"] for price in choices["prices"]} == {"slots", "report", "loop"}
 
 
 def test_the_choices_need_the_token_that_runs_need(tmp_path: Path) -> None:
@@ -34,34 +32,19 @@ def test_the_choices_need_the_token_that_runs_need(tmp_path: Path) -> None:
         configure_from({"RUNS_DIR": str(tmp_path), "RESEARCH_AGENT_API_TOKEN": "sesame"})
     ) as web:
         assert web.client.get("/api/choices").status_code == 401
-    environment = {"RUNS_DIR": str(tmp_path), "GEMINI_API_KEY": "a-key"}
-    with Web(configure_from(environment)) as web:
-        told = web.client.get("/api/choices").json()
-        assert [one["question"] for one in told["examples"]] == [
-            w.question for w in load_examples("web")
-        ]
 
 
 @pytest.mark.parametrize(
-    ("environment", "found"),
+    ("environment", "names"),
     [
-        ({"SEARCH_PROVIDERS": "serpapi,exa,wikipedia"}, ("wikipedia",)),
+        ({"SEARCH_PROVIDERS": "serpapi,searxng,wikipedia"}, ("wikipedia",)),
         ({"SEARCH_PROVIDERS": "exa,wikipedia", "EXA_API_KEY": "x"}, ("exa", "wikipedia")),
-        ({"SEARCH_PROVIDERS": "searxng,wikipedia"}, ("wikipedia",)),
-        ({"SEARCH_PROVIDERS": "searxng", "SEARXNG_URL": "http://s.example"}, ("searxng",)),
-        ({"SEARCH_PROVIDERS": "google", "GEMINI_API_KEY": "x"}, ("google",)),
         ({"SEARCH_PROVIDERS": "google"}, ()),
     ],
 )
-def test_only_searches_that_can_be_asked_are_named(
-    environment: dict[str, str], found: tuple[str, ...]
+def test_only_search_providers_that_are_set_up_are_named(
+    environment: dict[str, str], names: tuple[str, ...], tmp_path: Path
 ) -> None:
-    assert find_searches(parse_settings(environment)) == found
-
-
-def test_a_corpus_is_named_as_such(tmp_path: Path) -> None:
-    assert find_searches(parse_settings({}, offline=True)) == ("demo",)
-    assert find_searches(parse_settings({}, offline=True, corpus=tmp_path)) == ("corpus",)
-    assert find_searches(parse_settings({}, corpus=tmp_path)) == ("corpus",)
-    both = parse_settings({"SEARCH_PROVIDERS": "corpus,wikipedia"}, corpus=tmp_path)
-    assert find_searches(both) == ("corpus", "wikipedia")
+    assert find_searches(parse_settings(environment)) == names
+    assert find_searches(parse_settings(environment, corpus=tmp_path)) == ("corpus",)
+    assert find_searches(parse_settings(environment, offline=True)) == ("demo",)

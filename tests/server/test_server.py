@@ -16,7 +16,6 @@ from typing import Any
 import httpx2
 import jsonschema
 import pytest
-import yaml
 
 from agent.answer.build import build_error_answer
 from agent.answer.schema import answer_schema
@@ -24,7 +23,9 @@ from agent.calls.journal_reader import read_journal
 from agent.errors import UsageError
 from agent.server.access_guard import make_policy
 from agent.server.local_paths import hide_paths
+from agent.server.run_manager import Runs
 from agent.settings import parse_settings
+from agent.state import RunRequest
 from tests.support.services import Raw, Services
 from tests.support.web import TOPIC, Web, configure_from, online, parse_frames, wait_until
 
@@ -37,40 +38,33 @@ def test_health_and_status(web: Web) -> None:
     for path in ("/", "/api/health"):  # as a probe asks
         head = web.client.head(path)
         assert head.status_code == 200 and not head.content
-    told = {"ready": True, "provider": "extractive", "model": "extractive", "error": None}
-    more = {"search": ["demo"], "documents": False}
-    assert web.client.get("/api/status").json() == {**told, **more}
+    status = web.client.get("/api/status").json()
+    assert status["ready"] and status["model"] == "extractive" and status["search"] == ["demo"]
 
 
 @pytest.mark.slow
 def test_an_answer_is_the_answer_object_with_report_and_question(web: Web) -> None:
-    """Under one name from the door to the journal; and as a file."""
+    """With one request ID from the interface to the journal; and as a file."""
     headers = {"X-Request-ID": "monday-7"}
     response = web.client.post("/api/research", json={"question": TOPIC}, headers=headers)
     assert response.status_code == 200 and response.headers["content-type"] == "application/json"
-    told = response.json()
-    assert told.pop("question") == TOPIC
-    report = told.pop("report")
+    body = response.json()
+    assert body.pop("question") == TOPIC
+    report = body.pop("report")
     assert report.startswith(f"# {TOPIC}\n\n") and "\nArgentina won" in report
-    jsonschema.validate(told, answer_schema())
-    assert told["status"] == "complete" and told["citations"]
-    assert response.headers["x-request-id"] == "monday-7"
+    jsonschema.validate(body, answer_schema())
+    assert body["status"] == "complete" and body["citations"]
     journal = web.runs.library.find(response.headers["x-run-id"])
     assert journal and read_journal(journal).header["request"] == "monday-7"
-    assert told["run"]["journal"] == journal.name
-    path = f"/api/runs/{response.headers['x-run-id']}"
-    assert web.client.get(path).json()["request_id"] == "monday-7"
     strange = web.client.get("/api/health", headers={"X-Request-ID": "a b;c"})
     assert re.fullmatch(r"[0-9a-f]{32}", strange.headers["x-request-id"])
-    as_json = web.client.get(f"{path}/answer")
+    path = f"/api/runs/{response.headers['x-run-id']}/answer"
+    as_json = web.client.get(path)
     assert as_json.headers["content-disposition"].endswith('.json"')
     jsonschema.validate(as_json.json(), answer_schema())
-    text = web.client.get(f"{path}/answer", params={"format": "markdown"})
+    text = web.client.get(path, params={"format": "markdown"})
     assert text.headers["content-type"] == "text/markdown; charset=utf-8" and text.text == report
-    as_yaml = web.client.get(f"{path}/answer", params={"format": "yaml"})
-    assert as_yaml.headers["content-disposition"].endswith('.yaml"')
-    assert yaml.safe_load(as_yaml.text) == as_json.json()
-    assert web.client.get(f"{path}/answer", params={"format": "exe"}).status_code == 422
+    assert web.client.get(path, params={"format": "exe"}).status_code == 422
 
 
 def test_topic_is_taken_for_question(web: Web) -> None:
@@ -87,45 +81,37 @@ def test_frames_come_in_order_and_end_is_the_last(web: Web) -> None:
         assert response.headers["cache-control"] == "no-store"
         assert response.headers["x-accel-buffering"] == "no"
         assert response.headers["content-type"] == "text/event-stream; charset=utf-8"
-        told = list(parse_frames(response.iter_lines()))
-    assert [frame["id"] for frame in told] == list(range(1, len(told) + 1))
-    types = [frame["type"] for frame in told]
+        frames = list(parse_frames(response.iter_lines()))
+    assert [frame["id"] for frame in frames] == list(range(1, len(frames) + 1))
+    types = [frame["type"] for frame in frames]
     assert [kind for kind in types if kind in ONCE] == ONCE
     assert types.index("plan") < types.index("search") < types.index("fetch") < types.index("slot")
-    assert told[0]["detail"] == TOPIC and told[-1]["detail"] == "complete"
-    assert told[-2]["detail"]["citations"] and told[-3]["detail"].startswith(f"# {TOPIC}")
+    assert frames[0]["detail"] == TOPIC and frames[-1]["detail"] == "complete"
+    assert frames[-2]["detail"]["citations"] and frames[-3]["detail"].startswith(f"# {TOPIC}")
 
 
 @pytest.mark.parametrize("path", ["/api/research", "/api/research/stream"])
 @pytest.mark.parametrize(
-    ("body", "status", "said"),
+    ("body", "status", "message"),
     [
-        ({"question": ""}, 400, "Question cannot be empty"),
-        ({"question": " \n\t "}, 400, "Question cannot be empty"),
-        ({"question": "\0\1\2\3"}, 400, "Question cannot be empty"),
-        ({"question": "\u200b\ufeff\u202e"}, 400, "Question cannot be empty"),
+        ({"question": "\u200b\ufeff\0 "}, 400, "Question cannot be empty"),
         ({"question": "ab"}, 422, "at least 3"),
         ({"question": "a" * 2001}, 422, "at most 2000"),
-        ({"question": 7}, 422, "valid string"),
-        ({}, 422, "required"),
         ([], 422, "dictionary"),
-        ({"question": TOPIC, "colour": "red"}, 422, "not permitted"),
         ({"question": TOPIC, "corpus": "/etc"}, 422, "not permitted"),
-        ({"question": TOPIC, "max_rounds": 11}, 422, "less than or equal to 10"),
-        ({"question": TOPIC, "strategy": "none"}, 422, "strategy"),
         ({"question": TOPIC, "slots": ["s"] * 51}, 422, "at most 50"),
-        ({"question": TOPIC, "slots": ["s" * 254]}, 422, "at most 253"),
-        ({"question": TOPIC, "slots": [" "]}, 422, "at least 1"),
         ({"question": TOPIC, "slots_schema": {"type": "array"}}, 422, "--slots-schema"),
     ],
 )
-def test_what_cannot_be_asked(web: Web, path: str, body: Any, status: int, said: str) -> None:
+def test_invalid_questions_are_refused(
+    web: Web, path: str, body: Any, status: int, message: str
+) -> None:
     response = web.client.post(path, json=body)
-    assert response.status_code == status and said in response.text
+    assert response.status_code == status and message in response.text
     assert response.headers["content-type"] == "application/json"
 
 
-def test_no_json_is_malformed_and_a_question_has_its_length(web: Web) -> None:
+def test_malformed_json_is_refused_and_a_question_has_its_length(web: Web) -> None:
     kind = {"Content-Type": "application/json"}
     for body in (b"{", b"\xff", b'{"question": "\\ud800 abc"}', b"[" * 60_000):
         assert web.client.post("/api/research", content=body, headers=kind).status_code == 422
@@ -143,43 +129,37 @@ def test_without_a_key_nothing_is_opened(tmp_path: Path) -> None:
         for path in ("/api/research", "/api/research/stream", "/api/plan"):
             response = web.client.post(path, json={"question": TOPIC})
             assert response.status_code == 500 and "x-run-id" not in response.headers
-            told = response.json()
-            assert told["detail"] == told["error"]["message"] == message
-            assert told["topic"] == told["question"] == TOPIC and TOPIC in told["report"]
-        status = web.client.get("/api/status")
-        assert status.status_code == 200
-        told = status.json()
-        assert told.pop("search")[-1] == "wikipedia"  # before it DuckDuckGo, where it is installed
-        nothing = {"ready": False, "provider": None, "model": None}
-        said = told.pop("error")  # with the other ways
-        assert said.startswith(message) and "OPENAI_API_KEY" in said and "Claude" in said
-        assert told == {**nothing, "documents": False}
+            body = response.json()
+            assert body["detail"] == body["error"]["message"] == message
+            assert body["topic"] == body["question"] == TOPIC and TOPIC in body["report"]
+        status = web.client.get("/api/status").json()
+        assert not status["ready"] and status["model"] is None
+        assert status["error"].startswith(message) and "OPENAI_API_KEY" in status["error"]
     assert not list(tmp_path.iterdir())
 
 
 def test_services_that_all_fail_are_a_bad_gateway(world: Services, tmp_path: Path) -> None:
     world.fault = lambda: Raw(403, '{"error": {"code": 403, "message": "no"}}')
     with online(world, tmp_path) as web:
-        response, told = web.ask(), [frame["type"] for frame in web.stream()]
+        response, types = web.ask(), [frame["type"] for frame in web.stream()]
     assert response.status_code == 502 and response.json()["error"]["kind"] == "model"
-    assert told[-2:] == ["error", "end"] and "answer" not in told
+    assert types[-2:] == ["error", "end"] and "answer" not in types
 
 
 def test_settings_pass_through_and_caps_are_the_servers(world: Services, tmp_path: Path) -> None:
     with online(world, tmp_path, RESEARCH_AGENT_MAX_CALLS="3") as web:
-        told = web.ask(slots=["winner"], max_calls=100, max_words=20, since="2020-01-01").json()
-        assert told["status"] == "insufficient" and "--max-calls 3" in " ".join(told["warnings"])
-        assert list(told["slots"]) == ["winner"]
-        header = read_journal(tmp_path / "runs" / told["run"]["journal"]).header
+        answer = web.ask(slots=["winner"], max_calls=100, max_words=20, since="2020-01-01").json()
+        assert answer["status"] == "insufficient" and list(answer["slots"]) == ["winner"]
+        assert "--max-calls 3" in " ".join(answer["warnings"])
+        header = read_journal(tmp_path / "runs" / answer["run"]["journal"]).header
     assert header["settings"]["max_words"] == 20
 
 
 def test_a_run_is_found_again_and_its_frames_from_where_they_were_left(web: Web) -> None:
-    told = web.ask()
-    path = f"/api/runs/{told.headers['x-run-id']}"
+    response = web.ask()
+    path = f"/api/runs/{response.headers['x-run-id']}"
     run = web.client.get(path).json()
-    assert run["answer"] == told.json() and run["state"] == "ended"
-    assert {name: run[name] for name in ("usage", "slots")}.items() <= told.json().items()
+    assert run["answer"] == response.json() and run["state"] == "ended"
     again = web.client.get(f"{path}/events", headers={"Last-Event-ID": str(run["frames"] - 2)})
     assert [one["type"] for one in parse_frames(again.iter_lines())] == ["answer", "end"]
     for last in (str(run["frames"]), "9" * 5000):
@@ -192,14 +172,14 @@ def test_a_run_is_found_again_and_its_frames_from_where_they_were_left(web: Web)
 def test_the_runs_of_an_earlier_server_are_read_from_their_journals(tmp_path: Path) -> None:
     environment = {"RUNS_DIR": f"{tmp_path}/runs", "CACHE_DIR": f"{tmp_path}/cache"}
     with Web(configure_from(environment, offline=True)) as before:
-        told = before.ask()
-        first = before.client.get(f"/api/runs/{told.headers['x-run-id']}/events").text
+        response = before.ask()
+        first = before.client.get(f"/api/runs/{response.headers['x-run-id']}/events").text
     (tmp_path / "runs" / "noise.jsonl").write_text("not a journal\n")
     with Web(configure_from(environment)) as after:  # no key is set: nothing is needed
         [run] = after.client.get("/api/runs").json()
         assert run["state"] == "past" and run["question"] == TOPIC
         again = after.client.get(f"/api/runs/{run['id']}").json()
-        assert again["answer"]["citations"] == told.json()["citations"]
+        assert again["answer"]["citations"] == response.json()["citations"]
         types = [line for line in first.splitlines() if line.startswith("data")]
         types = [types[0], *types[-3:]]  # the question, the report, the answer, the end
         events = after.client.get(f"/api/runs/{run['id']}/events").text.splitlines()
@@ -207,25 +187,13 @@ def test_the_runs_of_an_earlier_server_are_read_from_their_journals(tmp_path: Pa
         assert after.client.get("/api/runs/noise").status_code == 409
 
 
-def test_what_a_run_looked_for_and_read_is_told(web: Web) -> None:
-    told = web.ask("Who founded LEGO, and when?")
-    web.ask(TOPIC)
-    detail = web.client.get(f"/api/runs/{told.headers['x-run-id']}").json()
-    activity = detail["activity"]
-    assert activity["queries"][0]["query"] == "Who founded LEGO, and when?"
-    assert activity["queries"][0]["provider"] == "corpus" and activity["queries"][0]["results"] > 1
+def test_a_run_reports_what_it_searched_and_read(web: Web) -> None:
+    response = web.ask("Who founded LEGO, and when?")
+    activity = web.client.get(f"/api/runs/{response.headers['x-run-id']}").json()["activity"]
+    [query, *_] = activity["queries"]
+    assert query["query"] == "Who founded LEGO, and when?" and query["provider"] == "corpus"
     states = {page["url"]: page["became"] for page in activity["pages"]}
     assert states["corpus:lego.md"] == "read" and set(states.values()) <= {"read", "found"}
-    assert not activity["found"]
-    assert detail["max_usd"] is None
-
-    def found(words: str) -> set[str]:
-        runs = web.client.get("/api/runs", params={"q": words}).json()
-        return {run["question"] for run in runs}
-
-    assert found("lego FOUNDED") == {q for q in found("lego") if "founded" in q}
-    assert "Who founded LEGO, and when?" in found("lego") and TOPIC not in found("lego")
-    assert found("lego 2022") == set() and TOPIC in found("")
 
 
 def test_a_run_is_deleted_with_its_journal_once_it_has_ended(
@@ -241,9 +209,7 @@ def test_a_run_is_deleted_with_its_journal_once_it_has_ended(
         wait_until(lambda: web.runs.load == (0, 0))
         assert web.client.delete(path).status_code == 204
         assert list((tmp_path / "runs").glob("*.jsonl")) == []
-        assert (
-            web.client.get(path).status_code == 404 and web.client.delete(path).status_code == 404
-        )
+        assert web.client.get(path).status_code == 404
         notes = tmp_path / "runs" / "notes.jsonl"
         notes.write_text("mine")
         assert web.client.delete("/api/runs/notes").status_code == 409 and notes.exists()
@@ -291,14 +257,13 @@ def test_cancel_ends_a_run_with_the_best_answer_so_far(
     world: Services, tmp_path: Path, gate: threading.Event
 ) -> None:
     with online(world, tmp_path) as web, begun(web) as response:
-        told = parse_frames(response.iter_lines())
-        next(told)
+        frames = parse_frames(response.iter_lines())
+        next(frames)
         path = f"/api/runs/{response.headers['x-run-id']}"
         summary = httpx2.post(f"{web.base}{path}/cancel", trust_env=False, timeout=20).json()
         assert summary["cancelled"]
         gate.set()
-        rest = [frame["type"] for frame in told]
-        assert rest[-1] == "end"
+        assert [frame["type"] for frame in frames][-1] == "end"
         assert_little(world)
         metrics = httpx2.get(f"{web.base}/metrics", trust_env=False, timeout=20).text
         assert metrics.count('outcome="cancelled"} 1.0') == 1
@@ -321,7 +286,7 @@ def test_a_run_that_is_detached_goes_on_and_can_be_followed_again(
 
 
 @pytest.mark.slow
-def test_runs_wait_for_room_and_are_refused_beyond_it(
+def test_runs_wait_in_a_queue_and_are_refused_beyond_it(
     world: Services, tmp_path: Path, gate: threading.Event
 ) -> None:
     with online(
@@ -334,8 +299,8 @@ def test_runs_wait_for_room_and_are_refused_beyond_it(
             assert full.status_code == 429 and int(full.headers["retry-after"]) > 0
             assert states == {first.headers["x-run-id"]: "running", waiting: "queued"}
             web.client.post(f"/api/runs/{waiting}/cancel")
-            told = [one["type"] for one in parse_frames(second.iter_lines())]
-            assert told == ["start", "error", "end"]
+            types = [one["type"] for one in parse_frames(second.iter_lines())]
+            assert types == ["start", "error", "end"]
             gate.set()
             assert list(parse_frames(first.iter_lines()))[-1]["detail"] == "complete"
         assert web.ask().status_code == 200
@@ -343,9 +308,8 @@ def test_runs_wait_for_room_and_are_refused_beyond_it(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_the_end_of_the_server_ends_runs_and_keeps_journals_whole(
-    world: Services, tmp_path: Path, number: signal.Signals
+    world: Services, tmp_path: Path
 ) -> None:
     world.latency = lambda: 2.0
     with socket.create_server(("127.0.0.1", 0)) as free:
@@ -360,10 +324,10 @@ def test_the_end_of_the_server_ends_runs_and_keeps_journals_whole(
         assert process.poll() is None
     url, body = f"http://127.0.0.1:{port}/api/research/stream", {"question": TOPIC, "detach": True}
     with httpx2.stream("POST", url, json=body, trust_env=False, timeout=20) as response:
-        told = parse_frames(response.iter_lines())
-        next(told)
-        process.send_signal(number)
-        assert list(told)[-1]["type"] == "end"
+        frames = parse_frames(response.iter_lines())
+        next(frames)
+        process.send_signal(signal.SIGTERM)
+        assert list(frames)[-1]["type"] == "end"
     logged = [json.loads(line) for line in process.communicate(timeout=20)[1].splitlines()]
     assert process.returncode == 0
     [ended] = [line for line in logged if line["message"] == "run ended"]
@@ -375,33 +339,32 @@ def test_the_end_of_the_server_ends_runs_and_keeps_journals_whole(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("arguments", "status", "said"),
+    ("arguments", "status", "message"),
     [
         (["--host", "0.0.0.0"], 2, "RESEARCH_AGENT_API_TOKEN"),
-        (["--max-runs", "0"], 2, "--max-runs:"),
-        (["--corpus", "no/such/folder"], 2, "no/such/folder does not exist"),
         (["--port", "{taken}"], 1, "already in use"),
     ],
 )
 def test_what_cannot_be_served(
-    web: Web, tmp_path: Path, arguments: list[str], status: int, said: str
+    web: Web, tmp_path: Path, arguments: list[str], status: int, message: str
 ) -> None:
-    given = [one.format(taken=web.port) for one in arguments]
-    command = [sys.executable, "-m", "agent.cli", "serve", "--offline", *given]
+    options = [one.format(taken=web.port) for one in arguments]
+    command = [sys.executable, "-m", "agent.cli", "serve", "--offline", *options]
     environment = {"PYTHONPATH": str(ROOT), "HOME": str(tmp_path)}
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
-    assert done.returncode == status and not done.stdout and said in done.stderr
+    assert done.returncode == status and not done.stdout and message in done.stderr
 
 
-def test_a_token_is_asked_for_wherever_it_is_set(tmp_path: Path) -> None:
+def test_a_token_is_required_wherever_it_is_set(tmp_path: Path) -> None:
     for token in ("sésame", "two words"):  # which no header carries
         with pytest.raises(UsageError, match="RESEARCH_AGENT_API_TOKEN"):
             make_policy(token, "127.0.0.1", ())
     environment = {"RUNS_DIR": str(tmp_path), "RESEARCH_AGENT_API_TOKEN": "s3cret"}
     with Web(configure_from(environment, offline=True)) as web:
+        wrong = ({}, {"Authorization": "Bearer s3cre"}, {"Authorization": "Basic s3cret"})
         for path in ("/api/runs", "/metrics", "/openapi.json", "/api/runs/x"):
-            for given in ({}, {"Authorization": "Bearer s3cre"}, {"Authorization": "Basic s3cret"}):
-                refused = web.client.get(path, headers=given)
+            for headers in wrong:
+                refused = web.client.get(path, headers=headers)
                 assert refused.status_code == 401, path
                 assert refused.headers["www-authenticate"] == "Bearer"
         assert web.ask().status_code == 401
@@ -430,7 +393,7 @@ def test_a_body_is_bounded(web: Web) -> None:
     long = b'{"question": "' + b"a" * 100_000 + b'"}'
     kind = {"Content-Type": "application/json"}
     assert web.client.post("/api/research", content=long, headers=kind).status_code == 413
-    chunks = iter([long[:40_000], long[40_000:]])  # no Content-Length tells it beforehand
+    chunks = iter([long[:40_000], long[40_000:]])  # without a Content-Length
     assert web.client.post("/api/research", content=chunks, headers=kind).status_code == 413
 
 
@@ -444,7 +407,7 @@ def cut(connection: socket.socket) -> bool:
 
 
 @pytest.mark.slow
-def test_who_keeps_still_is_not_waited_for(tmp_path: Path) -> None:
+def test_idle_connections_are_closed(tmp_path: Path) -> None:
     """No request, half of a head, answers that are not read: each is cut."""
     environment = {"RUNS_DIR": f"{tmp_path}/runs", "CACHE_DIR": f"{tmp_path}/cache"}
     head = b"POST /api/research HTTP/1.1\r\nHost: localhost\r\n"
@@ -483,15 +446,13 @@ def test_metrics_count_what_was_done(world: Services, tmp_path: Path) -> None:
     with online(world, tmp_path) as web:
         usage = web.ask().json()["usage"]
         wait_until(lambda: 'outcome="complete"} 1.0' in web.client.get("/metrics").text)
-        told = web.client.get("/metrics").text
-    figures = dict(line.rsplit(" ", 1) for line in told.splitlines() if line[0] != "#")
+        text = web.client.get("/metrics").text
+    figures = dict(line.rsplit(" ", 1) for line in text.splitlines() if line[0] != "#")
     assert figures['agent_runs_total{outcome="error"}'] == "0.0"
     assert float(figures['agent_tokens_total{direction="input"}']) == usage["input_tokens"] > 0
     assert float(figures["agent_usd_total"]) == pytest.approx(usage["usd"])
     searched = 'agent_calls_total{outcome="ok",provider="serpapi",what="search"}'
     assert float(figures[searched]) == usage["searches"] == 2
-    assert 'agent_step_seconds_total{step="searched"}' in figures
-    assert figures['agent_runs_in_progress{state="running"}'] == "0.0"
 
 
 def test_no_folder_of_the_machine_is_told(tmp_path: Path) -> None:
@@ -509,3 +470,19 @@ def test_no_folder_of_the_machine_is_told(tmp_path: Path) -> None:
     )
     hidden = hide_paths(answer, parse_settings(environment)).error
     assert hidden and (hidden.message, hidden.remedy) == (".../x is broken", ".../y")
+
+
+def test_a_server_waits_until_each_end_is_reported(tmp_path: Path) -> None:
+    """The log line of a run that has ended may still be in the making."""
+    settings = configure_from({"RUNS_DIR": str(tmp_path)}, offline=True)({})
+    has_ended, may_report = threading.Event(), threading.Event()
+
+    def report(_: object) -> None:
+        has_ended.set()
+        may_report.wait(60)
+
+    runs = Runs(settings, report)
+    runs.begin("Who founded LEGO?", settings, RunRequest())
+    assert has_ended.wait(60) and runs.load == (0, 0) and not runs.wait(0)
+    may_report.set()
+    assert runs.wait(60)
