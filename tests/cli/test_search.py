@@ -40,11 +40,11 @@ def test_where_all_fail_each_is_named_with_its_reason(
     for name in ("EXA_API_KEY", "TAVILY_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     status = run_command(command, ["LEGO", "--search", "exa,tavily"])
-    said = capsys.readouterr()
-    found = json.loads(said.out)
+    shown = capsys.readouterr()
+    found = json.loads(shown.out)
     assert status == 1 and found["docs"] == []
     assert [(one["provider"], one["outcome"]) for one in found["attempts"]] == [
         ("exa", "no_key"),
         ("tavily", "no_key"),
     ]
-    assert "exa: EXA_API_KEY is not set" in said.err and "Set one of these keys" in said.err
+    assert "exa: EXA_API_KEY is not set" in shown.err and "Set one of these keys" in shown.err

@@ -21,20 +21,18 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.mark.parametrize("name", SUMMARIES)
 def test_help_shows_examples_and_fits_a_terminal(name: str) -> None:
-    told = load_command(name)
-    lines = told.get_help(click.Context(told, terminal_width=80)).splitlines()
+    loaded = load_command(name)
+    lines = loaded.get_help(click.Context(loaded, terminal_width=80)).splitlines()
     assert "Examples:" in " ".join(lines) and any("research-agent" in line for line in lines)
     assert [line for line in lines if len(line) > 80] == []
 
 
 def test_the_help_of_a_question_is_short_and_the_rest_is_one_option_away() -> None:
-    told = load_command(ASK)
-    short = told.get_help(click.Context(told, terminal_width=80)).splitlines()
+    ask = load_command(ASK)
+    short = ask.get_help(click.Context(ask, terminal_width=80)).splitlines()
     assert len(short) <= 45 and "--help-all" in "".join(short)
-    done = CliRunner().invoke(told, ["--help-all"])
-    assert {f"--{name.replace('_', '-')}" for name in ("max_rounds", "trust_env")} < set(
-        done.output.split()
-    )
+    done = CliRunner().invoke(ask, ["--help-all"])
+    assert {"--max-rounds", "--trust-env"} < set(done.output.split())
 
 
 @click.command()
@@ -60,11 +58,10 @@ def run(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("wrong", ["audit", "batch", "evaluate no.json"])
-def test_a_reader_that_has_gone_ends_a_command_quietly(wrong: str, tmp_path: Path) -> None:
+def test_a_reader_that_has_gone_ends_a_command_quietly(tmp_path: Path) -> None:
     read, write = os.pipe()
     os.close(read)
-    done = run(tmp_path, "-m", "agent.cli", *wrong.split(), stdout=write)
+    done = run(tmp_path, "-m", "agent.cli", "audit", stdout=write)
     os.close(write)
     assert done.returncode == 1 and "Traceback" not in done.stderr
 
@@ -82,26 +79,21 @@ def test_a_missing_extra_is_reported_with_remedy(name: str, module: str, tmp_pat
 WITHOUT_HOME = {
     "question": ["When was LEGO founded?", "--offline"],
     "table": ["table", "LEGO", "--columns", "founded:integer", "--offline"],
-    "evaluate": ["evaluate", "set.json", "--offline"],
-    "batch": ["batch", "topics.txt", "--offline"],
     "watch": ["watch", "When was LEGO founded?", "--slots", "founded", "--once", "--offline"],
     "runs": ["runs"],
-    "search": ["search", "lego", "--search", "runs"],
     "doctor": ["doctor"],
 }
 
 
 @pytest.mark.parametrize("name", WITHOUT_HOME)
-def test_a_home_that_cannot_be_written_is_said_in_one_line(name: str, tmp_path: Path) -> None:
+def test_a_home_that_cannot_be_written_is_one_line(name: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder can be made in it")
-    (tmp_path / "topics.txt").write_text("When was LEGO founded?\n")
-    (tmp_path / "set.json").write_text('[{"prompt": "When was LEGO founded?", "answer": "1932"}]')
     environment = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": f"{tmp_path}/file/x"}
     command = [sys.executable, "-m", "agent.cli", *WITHOUT_HOME[name]]
     pipes = {"capture_output": True, "text": True, "stdin": subprocess.DEVNULL}
     done = subprocess.run(command, cwd=tmp_path, env=environment, timeout=60, **pipes)
     assert done.returncode in (0, 1, 2, 3) and "Traceback" not in done.stdout + done.stderr
-    said = [line for line in done.stderr.splitlines() if "file/x" in line]
-    assert len(said) <= 1, said
-    if name in ("table", "evaluate", "watch"):
-        assert len(said) == 1 and said[0].startswith("Error: ")
+    lines = [line for line in done.stderr.splitlines() if "file/x" in line]
+    assert len(lines) <= 1, lines
+    if name in ("table", "watch"):
+        assert len(lines) == 1 and lines[0].startswith("Error: ")

@@ -1,4 +1,4 @@
-"""A batch: each topic is done once whatever happens on the way, and a bad one costs only itself."""
+"""The command `batch`: each topic is researched once, and a bad one costs only itself."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ from hypothesis import strategies as st
 
 from agent.answer.schema import Answer, answer_validator
 from agent.calls.budget import Caps
-from agent.cli.batches import BatchProgress
 from agent.errors import JournalError, UsageError
 from agent.run.batch.local import LocalEngine, run_name
 from agent.run.batch.rows import OutputFile
@@ -110,19 +108,15 @@ def test_killed_and_interrupted_it_goes_on_and_pays_nothing_twice(
     assert not paid & set(requests_since(services, then))
 
     paid, then = journals(tmp_path), count_requests(services)
-    status, summary, err = command.run("--in-order")
-    assert err.splitlines()[-1].startswith(f"{COUNT}/{COUNT} done, 0 under way")
+    status, summary, _ = command.run("--in-order")
     assert (status, summary["answered"], summary["left"]) == (0, COUNT, 0)
     assert not paid & set(requests_since(services, then))
-    told = rows_of(command.out)
-    assert [row.pop("id") for row in told] == [f"c{n}" for n in range(1, COUNT + 1)]
-    for n, row in enumerate(told, 1):
+    rows = rows_of(command.out)
+    assert [row.pop("id") for row in rows] == [f"c{n}" for n in range(1, COUNT + 1)]
+    for n, row in enumerate(rows, 1):
         answer_validator().validate(row)
         assert row["status"] == "complete" and f"Team {n}" in row["answer"]
-    assert summary["usage"]["llm_calls"] == sum(row["usage"]["llm_calls"] for row in told)
-    rows = [one for row in told for one in row["usage"]["by_model"].values()]
-    total = sum(one["calls"] for one in summary["usage"]["by_model"].values())
-    assert total == sum(one["calls"] for one in rows)
+    assert summary["usage"]["llm_calls"] == sum(row["usage"]["llm_calls"] for row in rows)
 
 
 def journals(folder: Path) -> set[tuple[str, str]]:
@@ -135,34 +129,30 @@ def test_a_bad_topic_costs_only_itself(command: Command, services: Services) -> 
         '{"id": "good", "topic": "Who won cup number 1?"}',
         "not JSON",
         '{"id": "empty", "topic": " "}',
-        '{"id": "long", "topic": "%s"}' % ("x" * 3000),
-        '{"id": {}, "topic": "Who won cup number 2?"}',
         '"Who won cup number 3?"',
         '{"id": "down", "topic": "Who won cup number 4?"}',
     ]
     command.topics.write_text("\n".join(rows))
     services.pages.pop("final-4")
-    known = services.hits
-    assert callable(known)
-    services.hits = lambda query: Raw(500, "down") if "4" in query else known(query)
+    hits = services.hits
+    assert callable(hits)
+    services.hits = lambda query: Raw(500, "down") if "4" in query else hits(query)
     status, summary, _ = command.run()
-    assert (status, summary["answered"], summary["failed"], summary["left"]) == (1, 2, 5, 0)
-    told = {row["id"]: row for row in rows_of(command.out)}
-    assert told["good"]["status"] == told[6]["status"] == "complete"
-    assert told[2]["error"]["message"].startswith("Line 2 is not")
-    assert "too long" in told["long"]["error"]["message"]
-    assert "No search provider answered" in told["down"]["error"]["message"]
+    assert (status, summary["answered"], summary["failed"], summary["left"]) == (1, 2, 3, 0)
+    errors = {row["id"]: row["error"] for row in rows_of(command.out)}
+    assert errors["good"] is errors[4] is None
+    assert errors[2]["message"].startswith("Line 2 is not")
+    assert "No search provider answered" in errors["down"]["message"]
 
-    services.hits, services.pages["final-4"] = known, "Team 4 won cup number 4."
+    services.hits, services.pages["final-4"] = hits, "Team 4 won cup number 4."
     command.topics.write_text("\n".join([rows[0].replace("number 1", "number 2"), *rows[1:]]))
     then = count_requests(services)
     status, summary, err = command.run("--retry-failed")
     assert status == 2 and summary["error"]["kind"] == "usage" and "another question" in err
-    assert len(rows_of(command.out)) == 7
     rows[1] = '"Who won cup number 2?"'
     command.topics.write_text("\n".join(rows))
     status, summary, _ = command.run("--retry-failed")
-    assert (summary["answered"], summary["failed"]) == (4, 3)
+    assert (summary["answered"], summary["failed"]) == (4, 1)
     assert not [call for call in requests_since(services, then) if "number 1" in call[1]]
 
 
@@ -198,21 +188,18 @@ def test_a_refused_key_ends_it_early_and_a_mended_one_goes_on(
 def test_a_topic_that_alone_is_refused_costs_only_itself(
     command: Command, services: Services
 ) -> None:
-    known, no_credit = services.hits, Raw(429, '{"error": "Your account has run out of searches."}')
-    assert callable(known)
-    services.hits = lambda query: no_credit if cup_number(query) == 1 else known(query)
+    hits, no_credit = services.hits, Raw(429, '{"error": "Your account has run out of searches."}')
+    assert callable(hits)
+    services.hits = lambda query: no_credit if cup_number(query) == 1 else hits(query)
     status, summary, _ = command.run("--concurrency", "2")
     assert (status, summary["answered"], summary["failed"], summary["left"]) == (1, COUNT - 1, 1, 0)
 
 
-def test_what_cannot_run_is_told(command: Command, tmp_path: Path, services: Services) -> None:
+def test_what_cannot_run_is_refused(command: Command, tmp_path: Path, services: Services) -> None:
     bare = Command(tmp_path, services, GEMINI_API_KEY="")
-    status, said, err = bare.run()
-    assert status == 1 and said["error"]["kind"] == "not_configured" and "GEMINI_API_KEY" in err
-    command.topics.write_text('{"id": 7, "topic": "a?"}\n{"id": "7", "topic": "b?"}')
-    assert "the id '7' twice" in command.run()[2]
-    for cap in ("--max-usd=nan", "--max-calls=0"):
-        assert "allows nothing" in command.run(cap)[2]
+    status, shown, err = bare.run()
+    assert status == 1 and shown["error"]["kind"] == "not_configured" and "GEMINI_API_KEY" in err
+    assert "allows nothing" in command.run("--max-usd=nan")[2]
     assert not command.out.exists()
 
 
@@ -227,9 +214,6 @@ def test_one_file_has_one_writer(tmp_path: Path) -> None:
     again = OutputFile(tmp_path / "out")
     assert again.batch_name == rows.batch_name, "killed before the first row, its runs go on"
     again.close()
-    (tmp_path / "out").unlink()  # a removed file begins a new batch
-    with closing(OutputFile(tmp_path / "out")) as anew:
-        assert anew.batch_name != rows.batch_name
 
 
 def test_a_file_of_something_else_is_left_alone(tmp_path: Path) -> None:
@@ -237,9 +221,7 @@ def test_a_file_of_something_else_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="something other than rows"):
         OutputFile(tmp_path / "notes")
     assert (tmp_path / "notes").read_text() == "my notes\n"
-    with pytest.raises(UsageError, match="cannot be written"):
-        OutputFile(tmp_path / "no" / "out")
-    for path in (Path(), Path("/dev/full"), tmp_path):
+    for path in (Path("/dev/full"), tmp_path):
         with pytest.raises(UsageError, match="is not a file"):
             OutputFile(path)
 
@@ -254,8 +236,6 @@ def test_without_a_file_the_answers_go_to_standard_output(tmp_path: Path) -> Non
     rows = [json.loads(line) for line in out.splitlines()]
     assert process.returncode == 0 and sorted(row["id"] for row in rows) == [1, 2]
     assert all(row["citations"] for row in rows) and {*tmp_path.glob("*.jsonl*")} == set()
-    process = start_command("-m", "agent.cli", "batch", topics, "--in-order", **given)
-    assert "--out" in process.communicate(timeout=LONGEST)[1] and process.returncode == 2
 
 
 def test_rows_go_into_the_order_of_the_topics(tmp_path: Path) -> None:
@@ -265,12 +245,12 @@ def test_rows_go_into_the_order_of_the_topics(tmp_path: Path) -> None:
         rows.append({"id": each, **answer})
     sort_rows([Topic("a", "a"), Topic("b", "b"), Topic("c", "c")], rows)
     assert [row["id"] for row in rows_of(tmp_path / "out")] == list("abzxy")
-    rows.append({"id": "c \ud83d", **answer})  # half a pair
-    assert list(rows.index) == [*"abzxy", "c \ud83d"] and len(rows_of(tmp_path / "out")) == 6
+    rows.append({"id": "c \ud83d", **answer})  # half of a surrogate pair
+    assert len(rows_of(tmp_path / "out")) == 6
     rows.close()
 
 
-def test_the_ways_to_write_topics(tmp_path: Path) -> None:
+def test_forms_of_topics(tmp_path: Path) -> None:
     def of(name: str, text: str) -> list[Topic]:
         (tmp_path / name).write_text(text, encoding="utf-8")
         return read_topics(tmp_path / name)
@@ -280,26 +260,20 @@ def test_the_ways_to_write_topics(tmp_path: Path) -> None:
     assert of("a.jsonl", '{"id":"x","topic":"one?"}\n"two?"') == both
     text = 'id,topic,more\nx,"one,\ntwo?",1\n,three?,\n'
     assert of("a.csv", text) == [("x", "one,\ntwo?", ""), (4, "three?", "")]
-    assert of("a.csv", "id,question\nx,one?") == [("x", "one?", "")]
     assert of("a.jsonl", '{"id":"x","question":"one?"}') == [("x", "one?", "")]
-    assert of("a.tsv", text.replace(",", "\t").replace("one\t", "one,")) == of("a.csv", text)
-    assert of("a.txt", '\n{"id":"x","topic":"one?"}') == [("x", "one?", "")]
-    for name, text, said in [
-        ("a.csv", "query\nx", "no column `topic`"),
+    for name, text, message in [
         ("a.csv", "id;topic\n1;x", "no column `topic`"),
-        ("a.json", '[{"id": 1, "topic": "one?"}]', "holds no topic. Line 1 is not"),
         ("a.txt", "\n \n", "holds no topic"),
-        ("none/a.txt", "", "cannot be read"),
         ("a.jsonl", '{"id":1,"topic":"a"}\n"b"\n{"id":"2","topic":"c"}', "twice"),
     ]:
-        with pytest.raises((UsageError, OSError), match=f"{said}|No such file"):
+        with pytest.raises(UsageError, match=message):
             of(name, text)
     with pytest.raises(UsageError, match="cannot be read"):
         read_topics(tmp_path / "none.txt")
 
 
 @given(st.sampled_from([".txt", ".jsonl", ".csv"]), st.binary(max_size=200))
-def test_any_file_is_topics_or_told(tmp_path_factory: Any, suffix: str, data: bytes) -> None:
+def test_any_file_is_topics_or_refused(tmp_path_factory: Any, suffix: str, data: bytes) -> None:
     path = tmp_path_factory.getbasetemp() / f"any{suffix}"
     path.write_bytes(data)
     try:
@@ -310,14 +284,6 @@ def test_any_file_is_topics_or_told(tmp_path_factory: Any, suffix: str, data: by
         assert len({str(each.id) for each in topics}) == len(topics) > 0
 
 
-@pytest.mark.slow
-@given(st.text(max_size=50), st.text(max_size=50), st.text(max_size=300))
-def test_names_of_runs_are_safe_and_their_own(one: str, other: str, text: str) -> None:
-    name = run_name("b", Topic(one, text))
-    assert name.isascii() and "/" not in name and not name.startswith(".") and len(name) < 80
-    assert (name == run_name("b", Topic(other, text))) == (one == other)
-
-
 def test_a_bug_in_a_run_costs_its_topic(services: Services, tmp_path: Path) -> None:
     """The first run's journal is a directory, which no code of ours expects."""
     serve_cups(services, 2)
@@ -325,17 +291,11 @@ def test_a_bug_in_a_run_costs_its_topic(services: Services, tmp_path: Path) -> N
     rows = OutputFile(tmp_path / "out")
     topics = [Topic(n, cup_topic(n)) for n in (1, 2)]
     (tmp_path / "runs" / f"{run_name(rows.batch_name, topics[0])}.jsonl").mkdir(parents=True)
-    told: list[str] = []
+    lines: list[str] = []
     engine = LocalEngine(settings, share_resources(settings))
     batch = Batch(topics, rows, engine, RunRequest(), Caps(), concurrency=2)
-    summary = batch.run(lambda: told.append(batch.describe_progress()))
+    summary = batch.run(lambda: lines.append(batch.describe_progress()))
     rows.close()
     assert summary.statuses == {"complete": 1, "error": 1}
-    assert told[-1].startswith("2/2 done, 1 failed, 0 under way, $0.0")
-    assert told[-1].endswith(" left") and engine.usage_in_flight() == []
-
-
-def test_progress_is_sparse_in_a_pipe() -> None:
-    pipe, terminal = BatchProgress(is_terminal=False), BatchProgress(is_terminal=True)
-    assert [pipe.is_due(at) for at in (1, 2, 30, 32)] == [True, False, False, True]
-    assert [terminal.is_due(at) for at in (1, 1.2, 2)] == [True, False, True]
+    assert lines[-1].startswith("2/2 done, 1 failed, 0 under way, $0.0")
+    assert engine.usage_in_flight() == []

@@ -6,14 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import SecretStr
 
 from agent.answer.schema import Answer
-from agent.cli import run_cli
 from agent.run.begin import research
 from agent.run.loop import Run
 from agent.settings import Settings
-from agent.state import Searched, SearchResults
+from agent.state import Searched
 from tests.support.services import Services
 from tests.support.thinker import Fact, Thinker
 
@@ -57,15 +55,11 @@ def test_a_second_run_asks_only_the_model(world: Services, settings: Settings) -
     assert first.citations == second.citations  # the time of reading too
     assert not second.warnings and not second.degraded
     assert world.tasks() == ["generate_queries", "reflect", "verify"] * 2
-    told = [attempt.detail for attempt in second.attempts if attempt.what == "search"]
-    assert told and all(detail.startswith("from the cache, 20") for detail in told)
-    assert {found.provider for found in search_results(run)} == {"serpapi"}
+    details = [attempt.detail for attempt in second.attempts if attempt.what == "search"]
+    assert details and all(detail.startswith("from the cache, 20") for detail in details)
+    assert {event.found.provider for event in run.research.events_of(Searched)} == {"serpapi"}
     journal = Path(second.run.journal or "").read_text("utf-8") if second.run else ""
     assert "Argentina won the cup" in journal  # the run can be replayed without the cache
-
-
-def search_results(run: Run) -> list[SearchResults]:
-    return [event.found for event in run.research.events_of(Searched)]
 
 
 @pytest.mark.parametrize("change", [{"cache": False}, {"cache_ttl": 0.0}])
@@ -78,37 +72,16 @@ def test_without_a_cache_everything_is_asked_again(
     assert again.status == "complete" and "cache" not in str(again.attempts)
 
 
-def test_no_cache_on_the_command_line(
-    world: Services, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any
-) -> None:
-    for name, value in world.environment(tmp_path).items():
-        monkeypatch.setenv(name, value)
-    counts = []
-    for flags in (["--no-cache"], [], [], ["--no-cache"]):
-        assert run_cli(["--topic", TOPIC, *flags]) == 0
-        counts.append(len(world.search_queries))
-    assert counts == [2, 4, 4, 6]
-
-
 @pytest.mark.parametrize(
     ("change", "searches"),
-    [
-        ({"lang": "de"}, 4),
-        ({"search": ("exa", "serpapi")}, 4),
-        ({"exa": "new", "max_words": 40}, 2),
-        ({"search": ("exa", "serpapi"), "exa": "new"}, 4),
-    ],
-    ids=["language", "order of providers", "the key of none of them", "a key of one"],
+    [({"lang": "de"}, 4), ({"search": ("exa", "serpapi")}, 4), ({"max_words": 40}, 2)],
 )
-def test_a_search_that_would_be_answered_otherwise_is_made(
+def test_only_a_search_with_other_options_is_made_again(
     world: Services, settings: Settings, change: dict[str, Any], searches: int
 ) -> None:
     run_to_end(settings)
-    change = dict(change)
-    keys = {**settings.keys, "exa": SecretStr(change.pop("exa", ""))}
-    urls = {**settings.base_urls, "exa": f"{world.base}/exa"}
-    _, again = run_to_end(settings.model_copy(update={**change, "keys": keys, "base_urls": urls}))
-    assert len(world.search_queries) == searches and again.citations
+    run_to_end(settings.model_copy(update=change))
+    assert len(world.search_queries) == searches
 
 
 def test_a_page_is_not_shown_to_a_run_that_may_not_read_it(
@@ -118,8 +91,3 @@ def test_a_page_is_not_shown_to_a_run_that_may_not_read_it(
     run, _ = run_to_end(settings.model_copy(update={"allow_private_network": False}))
     assert len(set(world.search_queries)) == len(world.search_queries)  # no search was made twice
     assert all(source.page.via == "snippet" for source in run.research.sources)
-
-
-def test_a_corpus_is_not_cached(settings: Settings, tmp_path: Path) -> None:
-    _, answer = run_to_end(settings.model_copy(update={"offline": True}))
-    assert answer.status == "complete" and not list(tmp_path.rglob("cache.db"))

@@ -1,9 +1,8 @@
-"""Runs that follow another: what it read comes first, free; only what stays open goes outside."""
+"""Runs that follow another: what it read comes first, free; only what stays open is searched."""
 
 from __future__ import annotations
 
 import json
-import shutil
 import signal
 import threading
 from pathlib import Path
@@ -14,8 +13,7 @@ import pytest
 from agent.answer.json_format import to_json
 from agent.answer.schema import Answer
 from agent.calls.journal import call_key
-from agent.calls.journal_reader import read_header
-from agent.errors import JournalError, UsageError
+from agent.errors import UsageError
 from agent.run.audit_answer import audit_answer
 from agent.run.begin import research
 from agent.run.estimate import estimate
@@ -47,7 +45,7 @@ def world(services: Services) -> Services:
 
 
 def ask(settings: Settings, topic: str, name: str, follow: str = "", **more: Any) -> Answer:
-    """A run of this name; what it says is valid, and stands the audit on its journal alone."""
+    """A run of this name, whose answer passes its audit."""
     _, answer = run_to_end(topic, settings, resume=name, follow=follow, **more)
     value = json.loads(to_json(answer))
     assert answer.error is None, answer.error
@@ -68,25 +66,18 @@ def ask_parent(world: Services, settings: Settings, **more: Any) -> Answer:
     return answer
 
 
-def outside(world: Services) -> tuple[list[str], list[str]]:
-    """What was searched and what was read outside."""
+def external_calls(world: Services) -> tuple[list[str], list[str]]:
+    """The searches, and the pages that were read."""
     return world.search_queries, sorted(world.page_requests)
 
 
-# --- what it costs --------------------------------------------------------------------------------
-
-
-def test_nothing_goes_outside_where_the_parent_read_the_answer(
+def test_no_external_call_is_made_where_the_parent_read_the_answer(
     world: Services, settings: Settings
 ) -> None:
     ask_parent(world, settings)
-    world.bodies.clear()
     answer = ask(settings, FOLLOW_UP, "child", "parent")
-    assert outside(world) == ([], [])
+    assert external_calls(world) == ([], [])
     assert world.tasks() == ["understand", "reflect", "verify"]
-    schema = world.bodies[0]["generationConfig"]["responseJsonSchema"]
-    asked_for = ["question", "queries", "since", "since_words", "slots"]
-    assert list(schema["properties"]) == schema["required"] == asked_for
     understand, *others = [request.prompt for request in world.model_requests]
     assert shown_earlier(understand) == [(PARENT, "The founder is Ada Lindqvist.")]
     assert read_topic(understand) == FOLLOW_UP
@@ -105,33 +96,17 @@ def test_nothing_goes_outside_where_the_parent_read_the_answer(
     }
 
 
-def test_a_model_that_leaves_the_question_out_has_it_completed_by_rules(
-    world: Services, settings: Settings
-) -> None:
-    ask_parent(world, settings)
-    think = world.think
-
-    def leave_out(asked: Any) -> Any:
-        reply = think(asked)
-        return {**reply, "question": " "} if asked.task == "understand" else reply
-
-    world.think = leave_out
-    answer = ask(settings, FOLLOW_UP, "child", "parent")
-    assert answer.run and answer.run.follows and answer.status == "complete"
-    assert answer.run.follows.understood == "and in which year Velmora Works?"
-
-
-def test_only_what_stays_open_goes_outside(world: Services, settings: Settings) -> None:
+def test_only_what_stays_open_is_searched(world: Services, settings: Settings) -> None:
     """One query, for the one thing that the earlier pages do not say; no page is read again."""
     ask_parent(world, settings)
     answer = ask(settings, BOTH, "child", "parent")
     assert answer.status == "complete" and "1931" in answer.answer and "Uppsala" in answer.answer
-    assert outside(world) == ([SEARCHED], ["noise", "person"])  # `noise` fits no query of it
+    assert external_calls(world) == ([SEARCHED], ["noise", "person"])  # `noise` fits no query of it
     assert answer.usage.searches == 1 and answer.usage.rounds == 1
     assert answer.run and answer.run.providers == ("parent", "serpapi")
     forget(world)
     ask(settings, OPEN, "grandchild", "child")
-    assert outside(world) == ([], [])
+    assert external_calls(world) == ([], [])
 
 
 def test_what_is_new_altogether_is_searched_as_planned(world: Services, settings: Settings) -> None:
@@ -148,25 +123,10 @@ def test_caps_hold_and_what_the_parent_read_counts_for_none(
     ask_parent(world, settings)
     answer = ask(settings, FOLLOW_UP, "child", "parent", max_calls=3)
     assert answer.status == "complete" and answer.usage.llm_calls == 3
-    again = ask(settings, "", "child", max_calls=3)  # a resume counts what was outside, too
+    again = ask(settings, "", "child", max_calls=3)  # a resume counts earlier calls too
     assert again.status == "complete"
     capped = ask(settings, OPEN, "capped", "parent", max_calls=4)
     assert capped.status != "complete" and "--max-calls 4" in " ".join(capped.warnings)
-
-
-@pytest.mark.slow
-def test_a_chain_of_ten_costs_each_only_what_is_new(world: Services, settings: Settings) -> None:
-    ask_parent(world, settings)
-    name, sizes = "parent", []
-    for n in range(10):
-        answer = ask(settings, FOLLOW_UP, f"c{n}", name)
-        name = f"c{n}"
-        sizes.append(path_of(answer).stat().st_size)
-        assert "1931" in answer.answer and answer.usage.searches == 0
-    assert outside(world) == ([], []) and world.tasks().count("understand") == 10
-    assert max(sizes) < 1.5 * sizes[0]
-    header = read_header(path_of(answer))
-    assert header.parent and len(header.parent.earlier) == 3  # as many as are told, no more
 
 
 def test_at_most_five_pages_are_copied_the_best_ones(world: Services, settings: Settings) -> None:
@@ -177,9 +137,6 @@ def test_at_most_five_pages_are_copied_the_best_ones(world: Services, settings: 
     answer = ask(settings, FOLLOW_UP, "child", "parent")
     lines = [line for line in read_journal_calls(path_of(answer)) if line["call"] == "read"]
     assert len(lines) == 5 and all(line["request"]["run"] == "parent" for line in lines)
-
-
-# --- the chain ------------------------------------------------------------------------------------
 
 
 def test_the_child_stands_alone_when_the_parent_is_gone(
@@ -197,29 +154,7 @@ def test_the_child_stands_alone_when_the_parent_is_gone(
     assert resumed.answer == answer.answer
     forget(world)
     grandchild = ask(settings, FOLLOW_UP, "grandchild", "child")  # from what the child copied
-    assert "1931" in grandchild.answer and outside(world) == ([], [])
-
-
-def test_pages_of_all_before_are_searched_wherever_the_folder_is(
-    world: Services, settings: Settings, tmp_path: Path
-) -> None:
-    """The child copied `person` alone; what it was told of its parent is found beside it."""
-    ask_parent(world, settings)
-    ask(settings, OPEN, "child", "parent")
-    moved = tmp_path / "moved"
-    shutil.move(str(settings.runs_dir), str(moved))
-    drop_reads(moved / "child.jsonl", "firm")
-    forget(world)
-    answer = ask(settings, FOLLOW_UP, "grandchild", str(moved / "child.jsonl"))
-    assert "1931" in answer.answer and outside(world) == ([], [])
-
-
-def drop_reads(path: Path, page: str) -> None:
-    """Remove the reads of a page from a journal."""
-    header, *lines = read_journal_lines(path)
-    kept = [line for line in lines if not str(line.get("request", {}).get("url")).endswith(page)]
-    assert len(kept) < len(lines)
-    write_lines(path, [header, *kept])
+    assert "1931" in grandchild.answer and external_calls(world) == ([], [])
 
 
 def write_lines(path: Path, lines: list[Any]) -> None:
@@ -229,7 +164,7 @@ def write_lines(path: Path, lines: list[Any]) -> None:
 def test_a_journal_that_lies_where_the_parent_lay_is_not_the_parent(
     world: Services, settings: Settings
 ) -> None:
-    """Another run's file in its place is not read; the run goes outside, and says why."""
+    """Another run's file in its place is not read; the run searches, and warns."""
     parent = path_of(ask_parent(world, settings))
     child = path_of(ask(settings, FOLLOW_UP, "child", "parent"))
     header, *lines = read_journal_lines(parent)
@@ -257,9 +192,9 @@ def test_a_parent_of_an_older_version_is_followed_without_its_replay(
     header |= {"journal": 1, "version": "0.0.1", "settings": {**header["settings"], "gone": 1}}
     write_lines(parent, [header, *lines])
     answer = ask(settings, FOLLOW_UP, "child", "parent")
-    assert "1931" in answer.answer and outside(world) == ([], [])
-    told = shown_earlier(world.model_requests[0].prompt)
-    assert told == [(PARENT, "The founder is Ada Lindqvist.")]
+    assert "1931" in answer.answer and external_calls(world) == ([], [])
+    shown = shown_earlier(world.model_requests[0].prompt)
+    assert shown == [(PARENT, "The founder is Ada Lindqvist.")]
 
 
 def test_a_parent_that_failed_has_a_question_and_perhaps_pages(
@@ -275,33 +210,21 @@ def test_a_parent_that_failed_has_a_question_and_perhaps_pages(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("child", ["slots", "loop", "report"])
-@pytest.mark.parametrize("parent", ["slots", "loop", "report"])
-def test_every_strategy_follows_every_other(
+@pytest.mark.parametrize(
+    ("parent", "child"), [("slots", "report"), ("report", "loop"), ("loop", "slots")]
+)
+def test_every_strategy_follows_another(
     world: Services, settings: Settings, parent: str, child: str
 ) -> None:
     lax = {"min_credibility": 0.0}
     ask_parent(world, settings, strategy=parent, **lax)
     answer = ask(settings, FOLLOW_UP, "child", "parent", strategy=child, **lax)
     assert "1931" in answer.answer and answer.status == "complete"
-    assert outside(world) == ([], [])
+    assert external_calls(world) == ([], [])
     forget(world)
     answer = ask(settings, OPEN, "other", "parent", strategy=child, **lax)
     assert "Uppsala" in answer.answer and SEARCHED in world.search_queries
     assert "firm" not in world.page_requests
-
-
-def test_a_snippet_that_stood_in_for_a_page_is_a_page_of_the_parent(
-    world: Services, settings: Settings
-) -> None:
-    del world.pages["firm"]
-    said = "Velmora Works was founded by Ada Lindqvist. Velmora Works opened its gates in 1931."
-    row = {"position": 1, "title": "firm", "link": world.url("firm"), "snippet": said}
-    world.hits = lambda query: Raw(200, json.dumps({"organic_results": [row]}))
-    ask_parent(world, settings)
-    answer = ask(settings, FOLLOW_UP, "child", "parent")
-    assert "1931" in answer.answer and answer.citations[0].via == "snippet"
-    assert outside(world) == ([], [])
 
 
 def test_a_page_whose_text_is_not_that_of_its_hash_is_none(
@@ -324,7 +247,7 @@ def test_a_page_that_the_run_may_not_read_is_not_recalled(
 
 
 def test_what_a_model_wrote_into_a_search_is_no_page(tmp_path: Path) -> None:
-    """The words of a grounded search stand in no page, whatever became of it."""
+    """The words of a grounded search are on no page."""
     path = tmp_path / "j.jsonl"
     hit = {"url": "https://a.example/", "snippet": "It was 1931.", "generated": True}
     results = {"query": "q", "provider": "google", "at": "2026-01-01T00:00:00Z"}
@@ -365,21 +288,17 @@ def test_what_the_earlier_answer_says_does_not_leave_as_a_question(
     assert "was not sent" in " ".join(answer.warnings)
 
 
-# --- killed ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("task", ["understand", "reflect", "verify"])
 def test_a_child_that_was_killed_goes_on(
-    world: Services, settings: Settings, tmp_path: Path, task: str
+    world: Services, settings: Settings, tmp_path: Path
 ) -> None:
-    """Killed while a model is asked; once its pages are copied, the parent may be gone."""
+    """Its pages are copied, so that the parent may be gone."""
     parent = path_of(ask_parent(world, settings))
     environment = world.environment(tmp_path, CACHE_TTL="0")
     think, reached, go_on = world.think, threading.Event(), threading.Event()
 
     def hold(asked: Any) -> Any:
-        if asked.task == task:
+        if asked.task == "reflect":
             reached.set()
             go_on.wait(30)
         return think(asked)
@@ -391,18 +310,13 @@ def test_a_child_that_was_killed_goes_on(
         assert begun.kill() == -signal.SIGKILL
     go_on.set()
     set_up(world)
-    if task != "understand":
-        parent.unlink()
+    parent.unlink()
     with start_run("--resume", "child", cwd=tmp_path, environment=environment) as resumed:
         answer = resumed.answer
     assert answer["status"] == "complete" and "1931" in answer["answer"]
-    assert outside(world) == ([], [])
-    tasks = ["understand", "reflect", "verify"]
-    assert world.tasks() == tasks[tasks.index(task) :]
+    assert external_calls(world) == ([], [])
+    assert world.tasks() == ["reflect", "verify"]
     assert audit_answer(answer)["ok"]
-
-
-# --- how it is asked ------------------------------------------------------------------------------
 
 
 def test_what_cannot_be_followed(world: Services, settings: Settings, tmp_path: Path) -> None:
@@ -411,11 +325,6 @@ def test_what_cannot_be_followed(world: Services, settings: Settings, tmp_path: 
 
     with pytest.raises(UsageError, match="no run to follow"):
         begin(follow="nobody")
-    with pytest.raises(UsageError, match="no run to follow"):
-        begin(follow=str(tmp_path))
-    (tmp_path / "text.jsonl").write_text("no journal\n", "utf-8")
-    with pytest.raises(JournalError):
-        begin(follow=str(tmp_path / "text.jsonl"))
     parent = path_of(ask_parent(world, settings))
     with pytest.raises(UsageError, match="both"):
         begin(follow="parent", replay=parent)
@@ -427,29 +336,13 @@ def test_what_cannot_be_followed(world: Services, settings: Settings, tmp_path: 
         research(OPEN, settings, resume="child")
 
 
-def test_the_command_given_again_goes_on(world: Services, settings: Settings) -> None:
-    parent = path_of(ask_parent(world, settings))
-    answer = ask(settings, FOLLOW_UP, "child", "parent")
-    forget(world)
-    again = ask(settings, FOLLOW_UP, "child", "parent")
-    assert again.answer == answer.answer and not world.model_requests
-    parent.unlink()
-    assert ask(settings, FOLLOW_UP, "child", "parent").answer == answer.answer
-
-
-@pytest.mark.parametrize("strategy", ["slots", "loop", "report"])
-def test_the_estimate_of_a_follow_up_holds(
-    world: Services, settings: Settings, strategy: str
-) -> None:
-    settings = settings.model_copy(update={"strategy": strategy, "min_credibility": 0.0})
+def test_the_estimate_of_a_follow_up_holds(world: Services, settings: Settings) -> None:
     ask_parent(world, settings)
-    told = estimate(FOLLOW_UP, settings, RunRequest(follow="parent"))
+    calls = estimate(FOLLOW_UP, settings, RunRequest(follow="parent")).calls
     free, paid = (ask(settings, topic, topic[:5], "parent").usage for topic in (FOLLOW_UP, OPEN))
-    judged = 1 if strategy == "report" else 0  # its sentences too, which here are no quotes
-    assert told.calls.min == free.llm_calls - judged and free.searches == 0
-    calls = paid.llm_calls + paid.searches + paid.pages
-    assert free.llm_calls < calls <= told.calls.max
-    assert told.calls.max > estimate(FOLLOW_UP, settings).calls.max
+    assert calls.min == free.llm_calls and free.searches == 0
+    made = paid.llm_calls + paid.searches + paid.pages
+    assert free.llm_calls < made <= calls.max
     with pytest.raises(UsageError):
         estimate(FOLLOW_UP, settings, RunRequest(follow="nobody"))
 

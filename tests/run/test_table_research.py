@@ -17,12 +17,10 @@ from agent.answer.table_result import Cell, CellSource, Column, TableAnswer, Tab
 from agent.cli.shell import run_command
 from agent.cli.table import command
 from agent.errors import UsageError
-from agent.evidence.lists import find_items, find_rows
-from agent.run.table_research import parse_columns, read_names
+from agent.run.table_research import parse_columns
 from tests.support.services import ModelRequest, Services, source_ids
 
 TOWNS = {"Arnvik": ("Holm", 1200), "Brekke": ("Lund", 3400), "Dalen": ("Vik", 560)}
-COLUMNS = "river,people:integer"
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any, str]:
@@ -85,12 +83,10 @@ def test_names_of_a_file_are_rows_once_and_an_empty_cell_says_why(
     assert head == ["name", "capital", "capital source", "population", "population source"]
     assert first[:2] == ["Arnvik", "Holm"] and first[3] == "1200"
     assert second == ["Atlantis", "", "", "", ""]
-    status, table, _ = run(capsys, *asked[:-1], "--corpus", str(corpus))
-    assert status == 0 and table["rows"][1]["cells"]["capital"]["reason"]
     asked[0] = "Arnvik, arnvik,  Atlantis ,"
     status, listed, _ = run(capsys, *asked[:-1], "--corpus", str(corpus))
     assert status == 0 and [row["name"] for row in listed["rows"]] == ["Arnvik", "Atlantis"]
-    assert listed["rows"][0]["cells"]["capital"]["value"] == "Holm"
+    assert listed["rows"][1]["cells"]["capital"]["reason"]
 
 
 def think(asked: ModelRequest) -> dict[str, Any]:
@@ -132,8 +128,8 @@ def test_with_a_model_a_page_that_lists_the_rows_is_read_once(
         monkeypatch.setenv(name, value)
     status, table, _ = run(capsys, "towns of Norddal", "--columns", "river")
     assert status == 0
-    told = {row["name"]: row["cells"]["river"]["value"] for row in table["rows"]}
-    assert told == {name: river for name, (river, _) in TOWNS.items()}
+    rivers = {row["name"]: row["cells"]["river"]["value"] for row in table["rows"]}
+    assert rivers == {name: river for name, (river, _) in TOWNS.items()}
     assert services.page_requests == ["list"] and services.search_queries == ["towns of Norddal"]
     assert not list((tmp_path / "runs/tables").glob("*.jsonl"))  # it was only printed
 
@@ -147,18 +143,13 @@ def test_one_entity_is_one_row() -> None:
     rows = [row("Czechia", "a", "Its capital is Prague."), row("The Netherlands", "b", "q")]
     rows += [row("Czech Republic", "a", "Its capital is Prague."), row("netherlands", "c", "r")]
     rows += [row("France", "d", "France and Italy."), row("Italy", "d", "France and Italy.")]
-    rows += [row("Peru", "a", "Its capital is Prague.", start=9)]
     merged = merge_rows(rows)
     assert [(one.name, one.also) for one in merged] == [
         ("Czechia", ("Czech Republic",)),
         ("The Netherlands", ("netherlands",)),
         ("France", ()),
         ("Italy", ()),
-        ("Peru", ()),
     ]
-
-
-FORMULA = {"value": "=cmd()"}
 
 
 def test_foreign_text_is_no_formula_and_no_markup() -> None:
@@ -178,36 +169,10 @@ def test_foreign_text_is_no_formula_and_no_markup() -> None:
         assert b"&lt;b&gt;" in book.read("xl/comments1.xml")
 
 
-def test_lists_of_a_page_are_found() -> None:
-    assert find_items("They were Ada Berg, Bo Lund and Cy Vik.")[0] == [
-        "Ada Berg",
-        "Bo Lund",
-        "Cy Vik",
-    ]
-    assert find_rows("- Ada\n- Bo\n- Cy\n\nText.\nA | 1\nB | 2\nB | 3\nC | 4") == [
-        ["Ada", "Bo", "Cy"],
-        ["A", "B", "C"],
-    ]
-
-
 @pytest.mark.parametrize(
-    ("columns", "said"), [("a:colour", "no type"), ("", "needs columns"), ("a.b", "a name may not")]
+    ("columns", "message"),
+    [(["a:colour"], "no type"), ([], "needs columns"), (["a.b"], "a name may not")],
 )
-def test_columns_that_cannot_be_are_refused(columns: str, said: str) -> None:
-    with pytest.raises(UsageError, match=said):
-        parse_columns(columns.split(",") if columns else [])
-
-
-@pytest.mark.parametrize("text", ["", "name\n", "name\n" + "x" * 300])
-def test_a_file_without_names_is_refused(tmp_path: Path, text: str) -> None:
-    file = tmp_path / "names.csv"
-    file.write_text(text)
-    with pytest.raises(UsageError):
-        read_names(file)
-
-
-def test_an_unknown_format_is_refused_before_anything_is_spent(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    status, shown, err = run(capsys, "x", "--columns", COLUMNS, "--out", str(tmp_path / "t.pdf"))
-    assert status == 2 and ".xlsx" in err and shown["error"]["kind"] == "usage"
+def test_invalid_columns_are_refused(columns: list[str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        parse_columns(columns)

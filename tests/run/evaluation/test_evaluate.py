@@ -28,7 +28,7 @@ Evaluate = Callable[..., tuple[int, Json]]
 
 @pytest.fixture
 def evaluate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Evaluate:
-    """The door over some rows: its exit status and what it printed."""
+    """The command over some rows: its exit status and what it printed."""
 
     def run(rows: list[Any], *arguments: str) -> tuple[int, Json]:
         path = tmp_path / "set.json"
@@ -54,7 +54,6 @@ HOTPOT = {"_id": "1", "question": "Q?", "answer": "A", "supporting_facts": [["T"
         ("hotpot.json", json.dumps([HOTPOT]), ("A",)),
         ("frames.tsv", "\tPrompt\tAnswer\twiki_links\n0\tQ?\tA\t['https://e.org/T']", ("A",)),
         ("simpleqa.csv", "metadata,problem,answer\n\"{'topic': 'Art'}\",Q?,A\n", ("A",)),
-        ("null.json", '[{"question": "Q?", "answers": null}]', ()),
         ("number.json", '[{"question": "Q?", "answer": 1907}]', ("1907",)),
     ],
 )
@@ -63,19 +62,11 @@ def test_published_forms_are_read(name: str, text: str, answers: Any, tmp_path: 
     assert load_questions(tmp_path / name) == (EvaluationQuestion(prompt="Q?", answers=answers),)
 
 
-def test_a_line_ends_where_json_lines_say(tmp_path: Path) -> None:
-    (tmp_path / "s.jsonl").write_text('{"problem": "Q\u2028R?", "answer": "A"}\r\n', "utf-8")
-    assert load_questions(tmp_path / "s.jsonl")[0].prompt == "Q\u2028R?"
-
-
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
         ('[{"prompt": "Q?", "answer": "A"}, {"prompt": "R?"}]', "row 2 holds no answer"),
-        ('[{"answer": "A"}]', "row 1 holds no question"),
-        ('[{"prompt": "Q?", "answer": {"a": 1}}]', "the answer of row 1 is no text"),
         ("[]", "holds no questions"),
-        ("{not json}", "neither JSON nor JSON lines"),
         ('{"prompt": "Q?", "answer": "A"}\nnot json', "in line 2"),
     ],
 )
@@ -193,13 +184,10 @@ def test_a_cap_ends_it_and_what_is_there_is_counted(ferry: Services, evaluate: E
     assert (status, told["stopped"]) == (1, "--max-calls is used up") and told["n"] <= 1
 
 
-def test_what_cannot_be_written_is_told(
+def test_a_file_that_cannot_be_written_is_refused_first(
     ferry: Services, evaluate: Evaluate, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("")
     status, told = evaluate(ROWS, "--predictions", str(tmp_path / "file/out.json"))
     assert status != 0 and "could not be written" in told["error"]["message"]
     assert not ferry.model_requests
-    (tmp_path / "kept").write_text('{"a": 1}\n', encoding="utf-8")
-    status, told = evaluate(ROWS)
-    assert status == 2 and "something other than rows" in told["error"]["message"]
