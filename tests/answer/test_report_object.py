@@ -10,12 +10,11 @@ from typing import Any
 
 import pytest
 
-from agent.answer.formats import report_to_markdown, to_html, to_markdown
+from agent.answer.formats import to_html, to_markdown
 from agent.answer.json_format import to_json
 from agent.answer.markdown_renderer import escape_markdown, format_link
-from agent.answer.schema import Answer, answer_schema
+from agent.answer.schema import Answer
 from agent.run.audit_answer import audit_answer
-from agent.run.changes import compare_answers
 from agent.state import Claim, Finding, Report, Section
 from agent.state.json_data import Json
 from tests.support.reports import (
@@ -82,11 +81,6 @@ def test_every_link_that_was_looked_at_is_told_once() -> None:
     for link in answer.report.links:
         assert format_link(link.url, escape_markdown(link.title or link.url)) in markdown
         assert f'href="{escape(link.url)}"' in page
-    nav = page[page.index("<nav") : page.index("</nav>")]
-    targets = re.findall(r'href="#([^"]+)"', nav)
-    assert {"links", "links-read", "links-blocked", "theme-1", "sources"} <= set(targets)
-    assert all(f'id="{target}"' in page for target in targets)
-    assert "<script" not in page
 
 
 def test_what_has_no_quote_or_is_not_cited_is_taken_out() -> None:
@@ -117,12 +111,6 @@ def test_no_conflict_is_said_only_where_values_were_compared() -> None:
     found = Finding(slot="captain", status="filled", value="Lionel Messi", quotes=quotes)
     run = AnswerBuilder(TOPIC, pages, [found])
     assert told(run) == "No significant conflicting information was found."
-
-
-def test_an_answer_without_a_report_has_none() -> None:
-    answer = AnswerBuilder(TOPIC, [FINAL]).build_answer([BEAT])
-    assert answer.report is None and "report" not in json.loads(to_json(answer))
-    assert "report" in answer_schema()["properties"] and "report" not in answer_schema()["required"]
 
 
 @pytest.fixture(scope="module")
@@ -158,18 +146,12 @@ def test_a_report_stands(answer: Json, journal: Path) -> None:
 FIRST, PART = "report.sections.0.sentences", "report.sections[0].sentences"
 TAMPERINGS: list[tuple[str, Any, str]] = [
     ("report.markdown", "# Another report\n", "report.markdown"),
-    ("report.title", "Another title", "report.markdown"),
     ("report.confidence", "High", "report.markdown"),
-    ("report.sections.0.heading", "Another match", "report.markdown"),
     (f"{FIRST}.0.text", "Pelé scored.", f"{PART}[0].verdict"),
-    (f"{FIRST}.0.verdict", "unsupported", f"{PART}[0].verdict"),
     (f"{FIRST}.3.verdict", "supported", f"{PART}[3].verdict"),
     (f"{FIRST}.0.citations", [9], f"{PART}[0]"),
-    ("report.conflicts.0.text", "All agree.", "report.markdown"),
-    ("report.conflicts.0.citations", [9], "report.conflicts[0]"),
     ("report.methodology.analysed", 50, "report.markdown"),
     ("citations.0.title", "A better title", "report.markdown"),
-    ("claims.0.text", "France won.", "report.markdown"),
     ("report.extra", 1, "$.report"),
 ]  # fmt: skip
 
@@ -191,21 +173,6 @@ def test_a_marker_added_to_the_markdown_is_found(answer: Json, journal: Path) ->
     report = answer["report"]
     report["markdown"] = report["markdown"].replace("slept that night.", "slept that night [1].")
     assert [f["where"] for f in audit_answer(answer, journal)["failures"]] == ["report.markdown"]
-
-
-def test_changes_of_a_report_are_told(answer: Json) -> None:
-    new = json.loads(json.dumps(answer))
-    new["report"]["sections"][0]["sentences"][0]["text"] = "Lionel Messi scored thrice."
-    told = compare_answers(answer, new)["claims"]
-    assert told["added"] == ["Lionel Messi scored thrice."]
-    assert told["removed"] == ["Lionel Messi scored twice."]
-
-
-def test_the_markdown_is_made_of_the_object_alone(answer: Json) -> None:
-    again = Answer.model_validate(answer)
-    assert again.report
-    markdown = report_to_markdown(again.report, again.claims, again.citations)
-    assert markdown == again.report.markdown
 
 
 def test_the_markdown_of_another_version_is_checked_by_its_markers(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent.evidence import anchor_quote
-from agent.settings import Effort, Settings
+from agent.settings import Settings
 from agent.state import (
     Event,
     Finding,
@@ -65,13 +65,6 @@ def test_one_page_of_each_owner_comes_before_a_second_one() -> None:
     assert names(best(few, 2)) == ["a.news.com/1", "b.news.com/2"]
 
 
-def test_free_hosts_have_many_owners_and_a_reference_work_many_subjects() -> None:
-    blogs = hits_of("ann.wordpress.com/", "bob.wordpress.com/", "cy.net/")
-    assert names(best(blogs, 2)) == ["ann.wordpress.com/", "bob.wordpress.com/"]
-    town = hits_of("en.wikipedia.org/wiki/Town", "en.wikipedia.org/wiki/Mayor", "cy.net/")
-    assert names(best(town, 2)) == names(list(town[:2]))
-
-
 def test_a_near_copy_waits_unless_it_differs_in_a_number() -> None:
     text = "The old bridge over the river Vels was opened on a rainy day in {} by the mayor himself"
     first, copy, other = (
@@ -82,11 +75,8 @@ def test_a_near_copy_waits_unless_it_differs_in_a_number() -> None:
     assert best([first, copy, other, plain], 3) == [first, other, plain]
 
 
-QUESTION = "In which town was the founder of Velmora Works born?"
-
-
-@pytest.mark.parametrize("topic", [QUESTION, "维尔莫拉工厂的创始人出生在哪里？"])
-def test_of_pages_that_repeat_the_question_one_is_read_first(topic: str) -> None:
+def test_of_pages_that_repeat_the_question_one_is_read_first() -> None:
+    topic = "维尔莫拉工厂的创始人出生在哪里？"
     asking = [
         Hit(url=f"https://lies{n}.com/", title=title, snippet=snippet)
         for n, (title, snippet) in enumerate([("A", f"… {topic}"), (topic, "B"), ("C", topic)])
@@ -94,12 +84,6 @@ def test_of_pages_that_repeat_the_question_one_is_read_first(topic: str) -> None
     honest = hits_of("one.com/", "two.com/")
     found = [*asking, *honest]
     assert best(found, 4, topic) == [asking[0], *honest, asking[1]]
-
-
-@pytest.mark.parametrize("topic", ["The Long Road to the Velmora Works", "Velmora?", ""])
-def test_what_is_no_long_question_stands_on_many_pages(topic: str) -> None:
-    named = [Hit(url=f"https://{host}.com/", title=f"{topic} {host}") for host in ("a", "b")]
-    assert best([*named, *hits_of("one.com/")], 2, topic) == named
 
 
 def test_pages_that_say_the_same_give_way_to_reference_works() -> None:
@@ -116,16 +100,10 @@ def test_pages_that_say_the_same_give_way_to_reference_works() -> None:
     assert best([*works, *alike], 3) == [*works, alike[0]]
 
 
-def test_five_planted_pages_leave_a_place_for_the_reference_work() -> None:
-    found = [*hits_of(*(f"lies{n}.com/" for n in range(5))), *hits_of("en.wikipedia.org/wiki/It")]
-    assert best(found, 3) == [*found[:2], found[5]] and best(found, 1) == found[:1]
-
-
 @pytest.mark.parametrize(
     ("title", "topic"),
     [
         ("Ada Lund", "What do Bo Ek and Ada Lund have in common?"),
-        ("Ada Lund - Wikipedia", "Where was Ada Lund born?"),
         ("Ada Lund (painter)", "Where was Ada Lund born?"),
         ("维尔莫拉", "维尔莫拉工厂的创始人出生在哪里？"),
     ],
@@ -137,7 +115,7 @@ def test_a_page_that_the_topic_or_the_query_names_comes_first(title: str, topic:
     assert best(found, 2, "Another question?", query=topic)[0] == named
 
 
-@pytest.mark.parametrize("title", ["", "A", "Born", "Ada", "Lund", "Ada Lund's house", "in"])
+@pytest.mark.parametrize("title", ["", "Ada", "Ada Lund's house"])
 def test_a_title_of_other_words_changes_no_order(title: str) -> None:
     found = [*hits_of("a.com/"), Hit(url="https://other.com/", title=title)]
     assert best(found, 2, "Where was Adam Lunden born in?") == found
@@ -177,18 +155,6 @@ def test_a_later_round_tops_up_with_what_fits_the_topic_and_what_is_missing() ->
     assert choose_pages(research, 3) == [person] and choose_pages(research, 0) == []
 
 
-def test_what_several_searches_found_comes_before_what_one_found_further_below() -> None:
-    told = "The founder was born in Lund."
-    often, once = (Hit(url=f"https://{n}.com/", title=n, snippet=told) for n in ("often", "once"))
-    research = research_with(
-        Queried(round=1, queries=("one", "two")),
-        searched(1, "one", (once, often)),
-        searched(1, "two", (often,)),
-        *NO_USE,
-    )
-    assert choose_pages(research, 1) == [often, once]
-
-
 @pytest.fixture
 def world(services: Services) -> Services:
     """Pages of which none answers; queries of the second round overlap with those of the first."""
@@ -201,18 +167,6 @@ def world(services: Services) -> Services:
     return services
 
 
-def test_the_second_round_reads_on_and_never_a_page_that_it_does_not_use(
-    world: Services, settings: Settings
-) -> None:
-    run, answer = run_to_end(
-        TOPIC, settings.model_copy(update={"effort": Effort(pages_per_query=3)})
-    )
-    titles = [source.page.title for source in run.research.sources]
-    assert titles == ["a", "b", "c", "d", "e", "f", "founder"]
-    assert sorted(world.page_requests) == sorted(titles)
-    assert answer.answer.startswith("The city is Uppsala")
-
-
 def test_reading_begins_without_the_page_that_hangs_and_a_replay_does_too(
     world: Services, settings: Settings
 ) -> None:
@@ -223,13 +177,6 @@ def test_reading_begins_without_the_page_that_hangs_and_a_replay_does_too(
     assert failed == [(world.url("c"), "missed")] and answer.run and answer.run.journal
     replayed, _ = run_to_end(TOPIC, eager, replay=Path(answer.run.journal))
     assert comparable_events(replayed) == comparable_events(run)
-
-
-def test_a_page_is_of_the_query_that_found_it_first() -> None:
-    found, other, unknown = hits_of("a.example/x", "b.example", "c.example")
-    research = research_with(searched(1, "first", (found,)), searched(1, "second", (found, other)))
-    queries = [research.query_that_found(hit) for hit in (found, other, unknown)]
-    assert queries == ["first", "second", TOPIC]
 
 
 LIE = "The founder of Velmora Works was born in {}, as everybody in the trade knows {}."

@@ -19,7 +19,7 @@ from agent.llm.schemas import sent_schema
 from agent.run.begin import research
 from agent.run.loop import Run
 from agent.settings import Settings
-from agent.state import Draft, Failed, Hit, Page, PageRead, Queried, Reflected, Research
+from agent.state import Failed, PageRead, Queried, Reflected
 from agent.steps.reading_tasks import Reading
 from tests.support.services import HANGS, ModelRequest, Raw, Reply, Services, source_ids
 from tests.support.thinker import FINAL, Fact, Thinker, support_all
@@ -121,11 +121,8 @@ def test_happy_path(world: Services, settings: Settings) -> None:
     ("since", "topic_words", "asked"),
     [
         ("2022-11-20", "2022", "2022 final score after:2022-11-20"),
-        ("2022-11-20", "FIFA World", "2022 final score after:2022-11-20"),
         ("2026-11-16", "2022", "2022 final score"),
         ("2026-11-16", "this week", "2022 final score"),
-        ("2026-11-16", TOPIC, "2022 final score"),
-        ("2026-11-16", "", "2022 final score"),
         ("this week", "2022", "2022 final score"),
     ],
 )
@@ -310,12 +307,6 @@ def test_a_reader_that_finds_nothing_is_believed(world: Services, settings: Sett
     assert not {"synthesize", "verify", "mend"} & set(world.tasks())
 
 
-def test_a_slot_value_from_memory_is_missing(world: Services, settings: Settings) -> None:
-    script(world, reflect=read_slots(("winner", "Brazil", 1, "Brazil won the cup.")))
-    _, answer = ended(settings)
-    assert answer.slots["winner"].status == "missing" and answer.slots["winner"].value is None
-
-
 def test_sources_that_disagree_are_a_conflict(world: Services, settings: Settings) -> None:
     world.pages["rival"] = "France won the cup."
     world.hits = {TOPIC: ["final", "rival"]}
@@ -336,19 +327,6 @@ def test_sources_that_disagree_are_a_conflict(world: Services, settings: Setting
     assert [claim.text for claim in sides] == [ours, theirs]
     assert {claim.intro for claim in sides} == {"winner: Argentina / France"}
     assert answer.status == "partial" and "disagree" in " ".join(answer.warnings)
-
-
-@pytest.mark.parametrize("fails", [False, True])
-def test_a_writer_is_asked_where_the_draft_is_blank_or_the_reading_failed(
-    fails: bool, world: Services, settings: Settings
-) -> None:
-    alter(world, "reflect", **BLANK)
-    if fails:
-        script(world, reflect="no JSON")
-    _, answer = ended(settings)
-    assert list(dict.fromkeys(world.tasks())) == WRITTEN
-    assert answer.status == ("partial" if fails else "complete") and answer.degraded == fails
-    assert answer.answer.startswith("The winner is Argentina [1].")
 
 
 def test_replies_in_another_shape_cost_no_further_call(world: Services, settings: Settings) -> None:
@@ -377,7 +355,6 @@ def test_replies_in_another_shape_cost_no_further_call(world: Services, settings
 @pytest.mark.parametrize(
     ("answer", "citations", "rounds"),
     [
-        ("", [], 2),
         ("Argentina won [1].", [], 2),
         ("It won [1].", [{"source": 1, "quote": "Brazil won it."}], 2),
         ("Argentina won [1].", [CUP], 1),
@@ -395,32 +372,17 @@ def test_a_reader_that_cites_nothing_and_wants_more_gets_more(
     assert all(slot.status == "filled" for slot in given.slots.values())
 
 
-@pytest.mark.parametrize(
-    ("needed", "need_more", "rounds"), [(False, False, 1), (False, True, 2), (True, False, 2)]
-)
-def test_a_draft_that_stands_waits_for_what_is_needed_alone(
-    needed: bool, need_more: bool, rounds: int, world: Services, settings: Settings
+@pytest.mark.parametrize("needed", [False, True])
+def test_only_a_needed_slot_that_is_missing_asks_for_more(
+    needed: bool, world: Services, settings: Settings
 ) -> None:
     slots = [{"name": fact.slot, "description": fact.slot} for fact in FACTS]
     mascot = {"name": "mascot", "topic_words": "FIFA World Cup", "needed": needed}
     alter(world, "generate_queries", slots=[*slots, mascot])
-    alter(world, "reflect", need_more=need_more, new_queries=["the mascot"])
+    alter(world, "reflect", need_more=False, new_queries=["the mascot"])
     run, answer = ended(settings)
-    assert run.research.round == rounds and answer.slots["mascot"].status == "missing"
+    assert run.research.round == 1 + needed and answer.slots["mascot"].status == "missing"
     assert answer.status == ("partial" if needed else "complete")
-
-
-def test_a_draft_is_old_once_a_page_comes_after_it() -> None:
-    known, draft = Research(TOPIC), Draft(answer="Argentina won [1].")
-    first, other = (
-        Page.from_text(f"https://example.org/{n}", str(n), text, "2026-01-01T00:00:00Z")
-        for n, text in enumerate((FINAL, MESSI))
-    )
-    known.grow(PageRead(page=first, hit=Hit(url=first.url)))
-    known.grow(Reflected(round=1, findings=(), draft=draft, need_more=True))
-    assert known.current_draft == draft
-    known.grow(PageRead(page=other, hit=Hit(url=other.url)))
-    assert known.current_draft is None
 
 
 #: Replies that no task can use, each with what the first warning has of it.
@@ -431,22 +393,20 @@ UNUSABLE: dict[str, tuple[Reply, str]] = {
     "no fields": ({}, "does not fit the schema"),
     "wrong schema": ({"queries": 3, "action": [], "sections": 2}, "does not fit the schema"),
     "safety": (Raw(200, json.dumps({"promptFeedback": {"blockReason": "SAFETY"}})), "SAFETY"),
-    "html": (Raw(200, "<html>gateway</html>"), "gemini-3.8-flash"),
     "down": (Raw(503, '{"error": {"code": 503, "message": "overloaded today"}}'), "overloaded"),
-    "busy": (Raw(429, '{"error": {"code": 429, "message": "slow down"}}'), "slow down"),
-    "gone": (Raw(404, '{"error": {"code": 404, "message": "no such model"}}'), "no such model"),
-    "cut": (Raw(0, ""), "gemini-3.8-flash"),
-    "hangs": (HANGS, "did not answer"),
 }
 
 
-@pytest.mark.parametrize("strategy", ["slots", "loop", "report"])
-@pytest.mark.parametrize("kind", UNUSABLE)
+@pytest.mark.parametrize(
+    ("kind", "strategy"),
+    [(kind, strategy) for kind in UNUSABLE for strategy in ("slots", "loop", "report")]
+    + [("hangs", "slots")],
+)
 def test_unusable_replies_still_end_in_an_answer(
     kind: str, strategy: str, world: Services, settings: Settings
 ) -> None:
     """Partial at most, since the model that was chosen answered nothing; its words come first."""
-    reply, words = UNUSABLE[kind]
+    reply, words = {**UNUSABLE, "hangs": (HANGS, "did not answer")}[kind]
     world.think = lambda asked: reply
     changes = {"strategy": strategy, "llm_timeout": 0.2} if kind == "hangs" else {}
     world.default_hits = ["final"]
@@ -468,18 +428,6 @@ def test_a_reply_that_cannot_be_parsed_is_kept(world: Services, settings: Settin
     assert kept[0] in json.dumps(journal) and kept[0] not in to_json(answer)
     lines = [format_event_line(event) for event in run.research.events_of(Failed)]
     assert any("[REPLY] gemini:gemini-3.8-flash: Argentina, of course." in one for one in lines)
-
-
-def test_fenced_replies_are_read(world: Services, settings: Settings) -> None:
-    honest: Any = world.think
-
-    def fence(asked: ModelRequest) -> str:
-        written = honest(asked._replace(task="synthesize")) if asked.task == "reflect" else {}
-        return f"```json\n{json.dumps({**written, **honest(asked)})}\n```"
-
-    world.think = fence
-    _, answer = ended(settings)
-    assert answer.status == "complete" and answer.usage.llm_calls == 3
 
 
 def test_fallback_model_is_kept_once_chosen(world: Services, settings: Settings) -> None:
@@ -523,19 +471,6 @@ def test_a_corpus_keeps_a_run_away_from_the_web(
     # the second round finds nothing new: the same reflection is not paid for twice
     assert world.tasks() == ["generate_queries", "reflect", "verify"]
     assert not world.search_queries and not world.page_requests
-
-
-def test_a_corpus_may_be_one_of_the_providers(
-    notes: Path, world: Services, settings: Settings
-) -> None:
-    both = {"corpus": notes, "search": ("corpus", "serpapi")}
-    world.think = Thinker(FACTS, ["Lusail"], {"score": "Lusail"})
-    world.hits = {"Lusail": ["final"]}
-    run, answer = ended(settings.model_copy(update=both))
-    assert answer.status == "complete" and sorted(world.search_queries) == ["Lusail", TOPIC]
-    urls = {source.page.url for source in run.research.sources}
-    assert urls == {(notes / "cup.md").as_uri(), world.url("final")}
-    assert answer.run and set(answer.run.providers) == {"corpus", "serpapi"}
 
 
 def test_a_document_of_the_same_words_does_not_end_the_search(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,13 +12,11 @@ import jsonschema
 import pytest
 
 from agent.answer.check_result import CheckResult, build_check_result, check_schema
-from agent.answer.formats import check_to_text, to_html
 from agent.cli.check import command
 from agent.documents.reports.reader import read_report
 from agent.errors import UsageError
 from agent.run.audit_answer import audit_answer
 from agent.run.check_run import begin_check
-from agent.run.estimate import estimate
 from agent.settings import Settings
 from agent.state import RunRequest
 from agent.verification.cited_claims import ClaimRuling, rule_claim
@@ -62,15 +59,9 @@ def rule(claim: str, *texts: str) -> ClaimRuling:
         ("“No diesel ferry will cross a fjord again,” Solvik wrote.", "unsupported",
          "these words are not on the page"),
         ("“All new tenders shall ask for zero emissions,” Minister Solvik wrote.", "unchecked", ""),
-        ("“All new tenders shall ask for zero emissions,” wrote Henrik Lund.", "unchecked", ""),
-        ("The yard that built Ellen closed in 1999 after a strike.", "unchecked", ""),
-        ("Lionel Messi lifted the trophy at Lusail while Macron watched.", "unchecked", ""),
-        ("Butter and flour are stirred until the sauce thickens.", "unchecked", ""),
         ("It crosses the Sognefjord 34 times a day in every weather.", "unchecked", ""),
-        ("The ferry Ellen sails about 20 nautical miles on a charge.", "unchecked", ""),
         ("The Union paid for most of the Danish project.", "unchecked", ""),
         ("Лионель Месси поднял кубок на стадионе в Катаре.", "unchecked", ""),
-        ("Die Fähre Ellen kostete 21,3 Millionen Euro.", "unchecked", ""),
     ],
 )  # fmt: skip
 def test_what_rules_say(claim: str, verdict: str, reason: str) -> None:
@@ -174,18 +165,6 @@ def test_without_a_model_the_rest_is_open(
     assert changes or any("403" in one or "rules" in one for one in result.warnings)
 
 
-def test_a_model_is_not_asked_of_a_number_nowhere(services: Services, settings: Settings) -> None:
-    services.think = judge({"": "supported"})
-    services.pages = {"p": AMPERE}
-    text = f"A crossing by Ampere takes 17 minutes ([p]({services.url('p')}))."
-    result = build_check_result(
-        begin_check(settings, RunRequest(report=read_report(text.encode()))).answer()
-    )
-    [claim] = result.claims
-    assert (claim.verdict, claim.by) == ("unsupported", "rule") and not services.model_requests
-    assert claim.reason == "17 minutes is not on the page" and claim.quote
-
-
 def test_a_check_is_replayed_and_audited_offline(services: Services, settings: Settings) -> None:
     services.think = judge(VERDICTS)
     first = check(services, settings)
@@ -206,14 +185,10 @@ def test_a_check_is_replayed_and_audited_offline(services: Services, settings: S
     ("path", "value"),
     [
         (("claims", 1, "verdict"), "supported"),
-        (("claims", 0, "quote"), "The ship carries 121 cars"),
         (("claims", 0, "quote_start"), 3),
         (("claims", 0, "link"), "https://elsewhere.example/"),
-        (("claims", 2, "text"), "Something else entirely."),
         (("report", "text"), "Another report."),
         (("sources", 0, "page_sha256"), "0" * 64),
-        (("ok",), True),
-        (("schema_version",), "check-3"),
     ],
 )
 def test_tampering_is_found(
@@ -246,19 +221,6 @@ def test_a_check_goes_on_where_it_was_cut_off(services: Services, settings: Sett
         begin_check(settings, RunRequest(report=other, resume="monday"))
 
 
-def test_caps_end_the_reading_and_more_is_judged(services: Services, settings: Settings) -> None:
-    services.think = judge(VERDICTS)
-    result = check(services, settings, max_calls=1, llm=("extractive",))
-    assert result.status in ("partial", "insufficient") and result.usage["pages"] <= 1
-    assert "unreadable" in verdicts(result)
-
-
-def test_the_estimate_counts_pages_and_calls(services: Services, settings: Settings) -> None:
-    report = read_report(write(services).encode())
-    figures = estimate(report.title, settings, RunRequest(report=report))
-    assert figures.strategy == "check" and figures.calls.min == 3 and figures.calls.max == 4
-
-
 def test_sentences_without_source_are_searched_for(services: Services, settings: Settings) -> None:
     services.pages = {"ampere": AMPERE}
     services.hits = lambda _: ["ampere"]
@@ -270,26 +232,6 @@ def test_sentences_without_source_are_searched_for(services: Services, settings:
     assert verdicts(result) == ["quoted", "unchecked"] and not result.uncited
     assert result.sources[0].found and result.claims[0].source == 1
     assert result.claims[1].reason == "nothing that was found says so"
-
-
-def test_the_page_escapes_what_it_shows(services: Services, settings: Settings) -> None:
-    services.pages = {"p": AMPERE}
-    text = f"The <b>x</b> & \\<script> carries 150 cars and 360 ships [p]({services.url('p')})."
-    run = begin_check(
-        settings.model_copy(update={"verify": "rules"}),
-        RunRequest(report=read_report(text.encode())),
-    )
-    page = to_html(build_check_result(run.answer()))
-    assert page.count("<script") == 1 and "&lt;script&gt;" in page
-
-
-def test_text_has_marks(services: Services, settings: Settings) -> None:
-    services.think = judge(VERDICTS)
-    result = check(services, settings)
-    text = check_to_text(result)
-    assert "\n1 sentence does not hold\n1 not on the page, 2 in part," in text
-    assert "360 passengers [1]. ✓ The ship carries 150" in text
-    assert "\n  ✗ not on the page: 150 is not on the page\n" in text
 
 
 CORPUS = [
@@ -313,20 +255,9 @@ def call(*arguments: str, stdin: str = "") -> tuple[int, str]:
 
 
 @pytest.mark.slow
-def test_the_exit_status_says_whether_all_stands(tmp_path: Path, corpus: Path) -> None:
-    offline = ("--offline", "--corpus", str(corpus))
-    status, shown = call("-", *offline, stdin=TRUE)
-    assert status == 0 and json.loads(shown)["ok"] is True
-    out = tmp_path / "r.json"
-    status, shown = call("-", *offline, "--out", str(out), stdin=FALSE)
-    assert status == 1 and json.loads(shown)["claims"][0]["reason"] == "150 is not on the page"
-    assert out.read_text("utf-8") == shown
-    assert call("-", *offline, "--fail-on", "", stdin=FALSE)[0] == 0
-    assert call("-", *offline, "--fail-on", "quoted", stdin=TRUE)[0] == 1
+def test_the_exit_status_says_why_nothing_was_checked(tmp_path: Path, corpus: Path) -> None:
     status, shown = call(str(tmp_path / "none.md"))
     assert status == 2 and json.loads(shown)["error"]["kind"] == "usage"
-    assert call("--fail-on", "nonsense", "-", stdin=TRUE)[0] == 2
-    assert call()[0] == 2 and call("-", stdin="")[0] == 2
     status, shown = call("-", "--llm", "gemini", stdin=TRUE)
     assert status == 4 and json.loads(shown)["error"]["kind"] == "not_configured"
     assert call("--replay", str(corpus))[0] == 4
@@ -354,31 +285,17 @@ def test_a_report_is_checked_over_http(web: Web) -> None:
     again = web.client.get(f"/api/runs/{name}").json()
     assert again["answer"]["check"]["claims"] == value["claims"]
     assert "\n1 sentence does not hold\n" in again["answer"]["report"]
-    files = {
-        f: web.client.get(f"/api/runs/{name}/answer?format={f}").text
-        for f in ("json", "text", "html")
-    }
-    assert files["html"].count('class="verdict unsupported"') and "✗" in files["text"]
-    asked = {"report": FALSE, "name": "r.md", "form": "html"}
-    assert web.client.post("/api/check", json=asked).json()["report"]["form"] == "html"
+    page = web.client.get(f"/api/runs/{name}/answer?format=html").text
+    assert page.count('class="verdict unsupported"')
     sent = base64.b64encode(TRUE.encode()).decode()
     encoded = web.client.post("/api/check", json={"report": sent, "encoding": "base64"})
     assert encoded.json()["ok"] is True
     assert not str(value["run"]["journal"]).startswith("/")
 
 
-@pytest.mark.slow
-def test_what_cannot_be_checked_is_refused_over_http(web: Web) -> None:
-    post = web.client.post
-    assert post("/api/check", json={"report": ""}).status_code == 422
-    assert post("/api/check", json={"report": "## a"}).status_code == 422
-    assert post("/api/check", json={"report": "é", "encoding": "base64"}).status_code == 422
-    assert post("/api/check", json={}).status_code == 422
-    assert post("/api/check", json={"report": FALSE, "form": "prose"}).status_code == 422
-    long = {"report": "a b c. " * 100_000}
-    assert post("/api/check", json=long).status_code == 200, "longer than a question may be"
-    assert post("/api/research", json={"question": "a" * 70_000}).status_code == 413
-    assert post("/api/check", content=b"x" * 13_000_000).status_code == 413
+@pytest.mark.parametrize("changes", [{"report": ""}, {"encoding": "base64"}, {"form": "prose"}])
+def test_what_cannot_be_checked_is_refused_over_http(changes: dict[str, str], web: Web) -> None:
+    assert web.client.post("/api/check", json={"report": "é", **changes}).status_code == 422
 
 
 def test_a_check_is_streamed(web: Web) -> None:
@@ -388,30 +305,3 @@ def test_a_check_is_streamed(web: Web) -> None:
     assert [frames[0]["type"], frames[-1]["type"]] == ["start", "end"]
     answer = next(frame["detail"] for frame in frames if frame["type"] == "answer")
     assert answer["check"]["counts"]["unsupported"] == 1
-
-
-def test_the_same_report_in_other_forms_has_the_same_verdicts(
-    services: Services, settings: Settings
-) -> None:
-    services.pages = {"a": AMPERE, "b": ELLEN}
-    a, b = services.url("a"), services.url("b")
-    told = (
-        "The ship carries 150 cars and 360 passengers. [1]",
-        "Ellen is a Danish ferry that was built on the island of Als. [2]",
-        "The MF Ampere cost 84 million dollars. [1][2]",
-    )
-    listed = f"\n\n[1] Ampere: {a}\n[2] Ellen: {b}\n"
-    forms = (
-        " ".join(told) + listed,
-        re.sub(r" ?\[(\d)\]", r"\1", " ".join(told)).replace("12", "1,2")
-        + f"\n\n#### **Works cited**\n\n1. Ampere, May 4, 2025, [{a}]({a})\n2. Ellen, {b}\n",
-        " ".join(told) + f"\n\n[1] [7] {a}\n\n{a}\n\n[2] Ellen\n\n{b}\n",
-        "\n\n".join(re.sub(r"\[(\d)\]", r"<sup>\1</sup>", one) for one in told) + listed,
-    )
-    found = []
-    for text in forms:
-        report = read_report(text.encode(), "report.md")
-        result = build_check_result(begin_check(settings, RunRequest(report=report)).answer())
-        found.append([(one.text, one.verdict, one.reason) for one in result.claims])
-    assert [verdict for _, verdict, _ in found[0]] == ["unsupported", "quoted", "unsupported"]
-    assert all(one == found[0] for one in found)

@@ -69,10 +69,11 @@ def test_a_request_without_a_folder_reads_no_file(folder: Path) -> None:
         "link.md",
         "up/secret.md",
         ".env.md",
-        "data/../../secret.md",
         "%2e%2e/secret.md",
-    ]
-    + ["/etc/hosts.txt", "data", "none.md", "a\0.md", "%00.md", "data/../report.md"],
+        "/etc/hosts.txt",
+        "data",
+        "a\0.md",
+    ],
 )
 def test_what_is_outside_hidden_or_a_link_is_no_source(folder: Path, name: str) -> None:
     assert find_beside(folder, f"corpus:{name}") is None

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from pathlib import Path
-from random import Random
 
 import pytest
 
-from agent.run.audit_answer import audit_answer
 from agent.settings import Settings
-from agent.state import Blocked, Doubted, PageRead, Planned, Queried, Searched, Verified, Warned
+from agent.state import Blocked, Doubted, Planned, Queried, Verified, Warned
 from tests.support.report_runs import (
     BORN,
     FIRM,
@@ -26,8 +23,7 @@ from tests.support.report_runs import (
     serve_report_world,
 )
 from tests.support.reporter import fetch_calls, hit_urls, search_calls
-from tests.support.services import ModelRequest, Raw, Reply, Services, as_html, source_ids
-from tests.support.worlds import comparable_events, read_journal_calls
+from tests.support.services import ModelRequest, Raw, Reply, Services, source_ids
 
 
 @pytest.fixture
@@ -106,7 +102,6 @@ def test_what_each_stage_is_asked_and_its_tools_answer(world: Services, settings
     ("need_more", "queries"),
     [
         (False, ["something else to search"]),
-        (True, []),
         (True, ["FOUNDER OF VELMORA WORKS"]),  # made before
     ],
 )
@@ -122,9 +117,6 @@ def test_the_second_round_is_skipped_without_gaps(
 
 def test_as_many_rounds_as_are_asked_for(world: Services, settings: Settings) -> None:
     """A third is for what the second left open."""
-    run_checked_report(TOPIC, settings.model_copy(update={"max_rounds": 1}))
-    assert world.tasks() == ONE_ROUND
-    world.model_requests.clear()
     rows = ({"slots": [], "need_more": True, "new_queries": [q]} for q in ("Ada", "Lindqvist"))
     honest = world.hits
     world.hits = lambda query: [BORN] if query == "Ada" else honest(query)
@@ -145,9 +137,6 @@ def test_sub_queries_go_by_their_priority(world: Services, settings: Settings) -
     }
     script_replies(world, plan, task="plan")
     run, _ = run_checked_report(TOPIC, settings)
-    answer = json.loads(run.answer().model_dump_json())
-    journal = Path(answer["run"]["journal"]).read_text("utf-8")
-    assert '"query":"a in:scholar"' in journal.replace(": ", ":") and audit_answer(answer)["ok"]
     assert {*world.search_queries[:3]} == {"a", "b", "c"}  # the user named who is asked
     planned = [(s.query, s.priority) for s in run.research.events_of(Planned)[0].sub_queries]
     assert planned == [("a", "High"), ("b", "Medium"), ("c", "Low")]
@@ -164,11 +153,8 @@ def test_the_type_of_question_reaches_who_searches_reads_and_writes(
     assert told == {"reflect", "section", *([] if has_questions else ["gather"])}
 
 
-@pytest.mark.parametrize("reply", ["I would look at the web.", {"prioritized_sub_queries": []}])
-def test_an_unusable_plan_is_the_question(
-    reply: Reply, world: Services, settings: Settings
-) -> None:
-    script_replies(world, *[reply] * 4, task="plan")  # two of each model
+def test_an_unusable_plan_is_the_question(world: Services, settings: Settings) -> None:
+    script_replies(world, *["I would look at the web."] * 4, task="plan")  # two of each model
     run, answer = run_checked_report(TOPIC, settings)
     assert run.research.events_of(Queried)[0].queries == (TOPIC,)
     assert world.search_queries[0] == TOPIC and answer.status in ("complete", "insufficient")
@@ -188,15 +174,6 @@ def test_slots_that_the_caller_names_are_filled_once_before_the_writing(
     assert answer.slots["founder"].citations and answer.slots["shoe_size"].status == "missing"
 
 
-def test_the_journal_tells_each_turn_once(world: Services, settings: Settings) -> None:
-    _, answer = run_checked_report(TOPIC, settings)
-    assert answer.run and answer.run.journal
-    calls = read_journal_calls(Path(answer.run.journal))
-    turns = [call["request"] for call in calls if call["request"].get("task") == "gather"]
-    assert [len(turn.get("exchanges", ())) for turn in turns] == [0, 1, 1] * 2
-    assert ["before" in turn for turn in turns] == [False, False, True] * 2
-
-
 def test_a_page_is_described_once_a_round_and_not_again_when_it_was_read(
     world: Services, settings: Settings
 ) -> None:
@@ -209,13 +186,6 @@ def test_a_page_is_described_once_a_round_and_not_again_when_it_was_read(
     assert first.count("credibility") == 2 and hit_urls(second) == hit_urls(first)
     assert "credibility" not in second and hit_urls(third) == [world.url(FIRM)]
     assert hit_urls(gathered[-1][0][0]) == [world.url(BORN)]  # of the second round
-
-
-def test_a_search_shows_five_results(world: Services, settings: Settings) -> None:
-    world.hits = lambda query: [f"{FIRM}-{n}" for n in range(9)]
-    run, _ = run_checked_report(TOPIC, settings)
-    assert all(len(event.found.hits) == 5 for event in run.research.events_of(Searched))
-    assert all(len(hit_urls(told)) == 5 for told in world.model_requests[2].results[0])
 
 
 def test_a_long_page_is_told_by_its_best_passages(world: Services, settings: Settings) -> None:
@@ -258,51 +228,16 @@ def test_a_model_that_repeats_itself_for_ever_ends(world: Services, settings: Se
     assert answer.citations  # the best pages were read without it
 
 
-@pytest.mark.slow
-def test_calls_of_one_turn_run_side_by_side(world: Services, settings: Settings) -> None:
-    names, kind = [f"{BORN}-{n}" for n in range(5)], {"Content-Type": "text/html"}
-    world.pages |= {name: Raw(200, as_html(name, "It says so."), kind, 2.0) for name in names}
-    world.hits = lambda query: names
-    pages = fetch_calls(*map(world.url, names))
-    script_replies(world, search_calls("one", "two", "three"), pages, {"text": "done"})
-    run, answer = run_checked_report(TOPIC, settings)
-    assert [source.page.title for source in run.research.sources][:5] == names  # in their order
-    assert answer.run and answer.run.journal
-    reads = [c for c in read_journal_calls(Path(answer.run.journal)) if c["call"] == "read"]
-    begun = [call["began"] for call in reads[:5]]
-    assert max(begun) < min(call["began"] + call["seconds"] for call in reads[:5])
-
-
-@pytest.mark.slow
-def test_nothing_depends_on_who_answers_first(world: Services, settings: Settings) -> None:
-    world.hits = lambda query: [FIRM, BORN, "noise"]
-    seen = []
-    for seed in range(3):
-        chance = Random(seed)
-        world.latency = lambda chance=chance: chance.random() / 20
-        world.model_requests.clear()
-        run, _ = run_checked_report(TOPIC, settings)
-        shown = [event for event in comparable_events(run) if event["type"] != "asked"]
-        seen.append((shown, [asked.prompt for asked in world.model_requests]))
-    assert seen[0] == seen[1] == seen[2]
-
-
-def test_a_page_that_a_search_of_its_own_turn_names_is_to_be_called_again(
+def test_a_search_shows_five_results_and_a_turn_has_eight_calls(
     world: Services, settings: Settings
 ) -> None:
-    both = search_calls("founder of Velmora Works") + fetch_calls(world.url(FIRM))
-    script_replies(world, both, fetch_calls(world.url(FIRM)), {"text": "done"})
-    run_checked_report(TOPIC, settings)
-    told = [asked.results for asked in world.model_requests if asked.task == "gather"][2]
-    assert "call again" in told[0][1] and "was founded by" in told[1][0]
-
-
-def test_more_calls_than_a_turn_may_have(world: Services, settings: Settings) -> None:
+    world.hits = lambda query: [f"{FIRM}-{n}" for n in range(9)]
     script_replies(world, search_calls(*(f"query {n}" for n in range(11))), {"text": "done"})
     run_checked_report(TOPIC, settings)
     assert len([q for q in world.search_queries if q.startswith("query")]) == 8
-    told = ["at most 8" in told for told in world.model_requests[2].results[0]]
-    assert told == [False] * 8 + [True] * 3
+    results = world.model_requests[2].results[0]
+    assert [len(hit_urls(result)) for result in results[:8]] == [5] * 8
+    assert all("at most 8" in result for result in results[8:]) and len(results) == 11
 
 
 def test_without_a_call_the_plan_is_searched_and_the_best_pages_read(
@@ -315,55 +250,25 @@ def test_without_a_call_the_plan_is_searched_and_the_best_pages_read(
     assert answer.status == "complete" and not answer.degraded and "Rome" not in answer.answer
 
 
-def test_when_all_would_be_blocked_the_best_are_read(world: Services, settings: Settings) -> None:
-    pages = dict.fromkeys("abcdef", "Velmora Works was founded by Ada Lindqvist.")
-    world.pages, world.hits = pages, lambda query: list(pages)[:5]
-    run, answer = run_checked_report(TOPIC, settings)
-    assert len(run.research.events_of(PageRead)) == 3 and len(run.research.events_of(Blocked)) == 2
-    assert [w for w in answer.warnings if "No source scored above 0.5" in w]
-
-
 @pytest.fixture
 def by_host(settings: Settings) -> Settings:
     return settings.model_copy(update={"credibility": "host"})
 
 
-def test_a_page_of_the_second_hop_is_read_though_it_has_no_word_of_the_question(
-    world: Services, settings: Settings, by_host: Settings
-) -> None:
-    """Its relevance is that for the query that found it."""
-    world.pages["lindqvist"] = "Ada Lindqvist was born in Uppsala."
-    world.hits = lambda query: ["lindqvist"] if "Ada" in query else [FIRM]
-    first, _ = run_checked_report(TOPIC, settings)
-    blocked = [event.hit.url for event in first.research.events_of(Blocked)]
-    assert blocked == [world.url("lindqvist")]
-    run, answer = run_checked_report(TOPIC, by_host)
-    assert not run.research.events_of(Blocked)
-    assert answer.answer == ANSWER
-    told = [asked.results for asked in world.model_requests if asked.task == "gather"]
-    assert 'credibility="0.29"' in str(told)  # one of four words of its query
-
-
-@pytest.mark.parametrize("least", [0.0, 0.4])
-def test_hostile_hosts_stay_blocked_and_are_told(
-    least: float, world: Services, by_host: Settings
-) -> None:
-    """Also where all of this world's own pages are blocked: then the best of those are read."""
+def test_hostile_hosts_stay_blocked_and_are_named(world: Services, by_host: Settings) -> None:
+    """Also where all other pages are blocked: then the best of those are read."""
     hostile = "https://www.theonion.com/velmora"
     rows = [
         {"position": n, "title": "Velmora Works", "link": url, "snippet": "Ada Lindqvist"}
         for n, url in enumerate((hostile, world.url(FIRM)), 1)
     ]
     world.hits = lambda query: Raw(200, json.dumps({"organic_results": rows}))
-    strict = by_host.model_copy(update={"min_credibility": least or by_host.min_credibility})
-    run, answer = run_checked_report(TOPIC, strict)
-    assert [source.page.title for source in run.research.sources] == [FIRM]
-    best = any("the best of low credibility were read" in warning for warning in answer.warnings)
-    assert best == bool(least)
-    assert f"Not read because of low credibility: {hostile}." in answer.warnings
-    if not least:
-        assert {event.hit.url for event in run.research.events_of(Blocked)} == {hostile}
-        assert answer.sources.blocked == 1 and answer.sources.read == 1
+    for least in (by_host.min_credibility, 0.4):
+        strict = by_host.model_copy(update={"min_credibility": least})
+        run, answer = run_checked_report(TOPIC, strict)
+        assert [source.page.title for source in run.research.sources] == [FIRM]
+        assert f"Not read because of low credibility: {hostile}." in answer.warnings
+        assert hostile in {event.hit.url for event in run.research.events_of(Blocked)}
 
 
 def test_an_address_of_the_question_may_be_read(world: Services, settings: Settings) -> None:

@@ -12,7 +12,7 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from agent.run.audit_answer import audit_answer
-from agent.settings import DEPTHS, Settings
+from agent.settings import Settings
 from agent.state import Cited, Hit, Page, PageRead, Research
 from agent.strategies.report.written_sentences import DraftSentence, SentenceClaims
 from tests.support.report_runs import (
@@ -118,41 +118,7 @@ def test_sentences_that_contradict_each_other_are_told_as_a_conflict(
     assert not any(quote[:-1] in answer.answer for quote in quotes)
     assert [claim.text for claim in answer.report.sections[0].sentences] == [third["text"]]
     assert answer.status == "partial" and any("disagree" in one for one in answer.warnings)
-
-
-def test_sides_of_a_conflict_that_a_model_judged_stand_in_the_audit(
-    world: Services, settings: Settings
-) -> None:
-    """Each is told once, also where the summary has it too and the pair is named twice."""
-    quotes = "Velmora Works was founded by Ada Lindqvist.", "Ada Lindqvist was born in Uppsala."
-    texts = "The founder is Ada Lindqvist.", "The city is Uppsala."
-    rows = [
-        {"text": text, "citations": [{"source": n, "quote": quote}]}
-        for n, (text, quote) in enumerate(zip(texts, quotes, strict=True), 1)
-    ]
-    script_replies(world, {"sentences": rows}, task="section")
-    pairs = [{"first": 1, "second": 2}, {"first": 2, "second": 1}]
-    summary = [{"text": texts[0], "of": [1]}, {"text": "So the city is Uppsala.", "of": [2]}]
-    reply = {"title": "T", "summary": summary, "contradictions": pairs}
-    script_replies(world, reply, task="summary")
-    _, answer = run_checked_report(TOPIC, settings)
-    assert answer.report and [claim.text for claim in answer.report.conflicts] == [*texts]
-    assert {claim.by for claim in answer.report.conflicts} != {"rule"}
-    told = [claim.text for claim in answer.claims]
-    assert len(set(told)) == len(told) == 1
     assert audit_answer(answer.model_dump(mode="json"))["failures"] == []
-
-
-def test_a_sentence_of_the_summary_stays_in_its_section(
-    world: Services, settings: Settings
-) -> None:
-    quote = "Velmora Works was founded by Ada Lindqvist."
-    only = {"text": quote, "citations": [{"source": 1, "quote": quote}]}
-    script_replies(world, {"sentences": [only]}, task="section")
-    script_replies(world, {"title": "T", "summary": [{"text": quote, "of": [1]}]}, task="summary")
-    _, answer = run_checked_report(TOPIC, settings)
-    assert answer.answer == f"{quote[:-1]} [1]." and answer.report
-    assert [one.text for one in answer.report.sections[0].sentences] == [quote]
 
 
 pieces = st.sampled_from([*TEXT.split(". "), "Brazil", "", "[1]", "cup[2]", "\x00", "【3】"])
@@ -176,34 +142,14 @@ def test_whatever_is_written_every_number_has_a_quote(written: list[DraftSentenc
 
 def test_offline_a_small_report_of_quotes(tmp_path: Path) -> None:
     settings = Settings(offline=True, strategy="report", runs_dir=tmp_path, cache_dir=tmp_path)
-    run, answer = run_checked_report(
-        "Who won the 2022 FIFA World Cup, and who scored the goals?", settings
-    )
+    topic = "Who won the 2022 FIFA World Cup, and who scored the goals?"
+    run, answer = run_checked_report(topic, settings)
     assert answer.status == "partial" and not answer.degraded and answer.usage.llm_calls == 0
-    report = report_of(run)
-    assert report.themes and answer.report
-    assert re.match(r"(\d+) sentences: \1 quoted, from", answer.report.rationale)
-    pages = {source.n: source.page for source in run.research.sources}
-    texts = {page.title: page.text for page in pages.values()}
-    cited = {citation.id: texts[citation.title] for citation in answer.citations}
-    for claim in answer.claims:  # numbered by first use
+    pages = {source.n: source.page.text for source in run.research.sources}
+    sentences = list(claims_of_body(report_of(run)))
+    assert sentences and len({claim.text for claim in sentences}) == len(sentences)
+    for claim in sentences:
         assert claim.verdict == "quoted"
-        assert any(claim.text in cited[n] for n in claim.citations)
-    for claim in claims_of_body(report):
-        assert claim.verdict == "quoted"
-        assert any(claim.text in pages[n].text for n in claim.citations)
-    (theme,) = report.themes
-    read = [
-        (claim.citations[0], pages[claim.citations[0]].text.find(claim.text))
-        for claim in theme.claims
-    ]
-    assert len(dict(read)) > 1  # the best one, then in the order of its pages, one after the other
-    assert read[1:] == sorted(read[1:], key=lambda one: (list(dict(read)).index(one[0]), one[1]))
-    sentences = [claim.text for claim in claims_of_body(report)]
-    assert len(sentences) == len(set(sentences))
-    deep = settings.model_copy(update=DEPTHS["deep"])
-    # a query of it, "LEGO people", fits Mount Everest
-    _, lego = run_checked_report("Who founded LEGO?", deep)
-    assert {citation.title for citation in lego.citations} == {"The LEGO Group"}
+        assert any(claim.text in pages[n] for n in claim.citations)
     _, none = run_checked_report("What is the best pizza in Lyon?", settings)
     assert none.status == "insufficient" and not none.citations
