@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from agent.llm import ModelChain
 from agent.llm.anthropic import MAX_REPLY_TOKENS, Anthropic
 from agent.llm.anthropic_messages import extract_turn_json
 from agent.run.begin import research
-from agent.run.models import make_models
 from agent.settings import Settings, parse_settings
 from agent.state import Outcome
 from agent.state.clock import utc_today
@@ -104,10 +102,7 @@ def test_another_refusal_is_not_argued_with(services: Services) -> None:
     assert told.value.outcome == "too_long" and len(services.model_requests) == 1
 
 
-@pytest.mark.parametrize(
-    ("level", "sent"),
-    [("low", {"effort": "low"}), ("high", {"effort": "high"}), ("off", {}), ("", {})],
-)
+@pytest.mark.parametrize(("level", "sent"), [("low", {"effort": "low"}), ("off", {}), ("", {})])
 def test_it_is_told_to_think(level: Thinking, sent: dict[str, str], services: Services) -> None:
     services.think = lambda asked: GOOD
     task = TASK.model_copy(update={"thinking": level, "max_reply_tokens": 321})
@@ -118,31 +113,17 @@ def test_it_is_told_to_think(level: Thinking, sent: dict[str, str], services: Se
     assert body["max_tokens"] == 321
 
 
-@pytest.mark.parametrize(
-    ("said", "is_refused"),
-    [
-        ("This model does not support effort.", lambda b: "effort" in b["output_config"]),
-        (
-            "max_tokens: 16000 > 8192, which is the maximum allowed number of output tokens",
-            lambda b: b["max_tokens"] > 8192,
-        ),
-    ],
-)
-def test_what_is_not_taken_is_asked_once(
-    said: str, is_refused: Callable[[Any], bool], services: Services
-) -> None:
-    refusal = anthropic_error(400, "invalid_request_error", said)
-    services.think = lambda a: refusal if is_refused(services.bodies[-1]) else GOOD
+def test_an_option_that_is_refused_is_sent_once(services: Services) -> None:
+    refusal = anthropic_error(400, "invalid_request_error", "This model does not support effort.")
+    services.think = lambda a: refusal if "effort" in services.bodies[-1]["output_config"] else GOOD
     model = claude(services)
     for _ in (1, 2):
         model.generate(TASK.model_copy(update={"thinking": "low"}), "")
-    assert [is_refused(body) for body in services.bodies] == [True, False, False]
-    assert set(services.forms) == {"format"}
+    assert ["effort" in body["output_config"] for body in services.bodies] == [True, False, False]
 
 
-@pytest.mark.parametrize("status", [301, 307])
-def test_no_redirect_is_followed_with_the_key(status: int) -> None:
-    with Catcher() as elsewhere, Catcher(status, f"http://{elsewhere.host}/") as gateway:
+def test_no_redirect_is_followed_with_the_key() -> None:
+    with Catcher() as elsewhere, Catcher(307, f"http://{elsewhere.host}/") as gateway:
         model = Anthropic(MODEL, f"http://{gateway.host}", ANTHROPIC_KEY, 5, None)
         with pytest.raises(ModelFailed, match="a redirect to 127.0.0.1 that is not followed"):
             model.generate(TASK, "")
@@ -153,10 +134,7 @@ def test_no_redirect_is_followed_with_the_key(status: int) -> None:
     ("first", "said"),
     [
         (raw(text('{"queries": ["a"'), "max_tokens"), "cut off"),
-        (raw([], "max_tokens"), "cut off"),
-        (raw(text("{"), "model_context_window_exceeded"), "cut off"),
-        (raw([]), "empty"),
-        (Raw(200, json.dumps({"content": None})), "empty"),
+        (raw([], "model_context_window_exceeded"), "cut off"),
         (Raw(200, json.dumps({"content": [7, {"type": "text"}], "usage": []})), "empty"),
         (raw(text({"queries": 7})), "does not fit"),
     ],
@@ -172,22 +150,17 @@ def test_a_reply_that_is_no_answer_is_asked_for_again_saying_why(
 
 REFUSALS: list[tuple[Raw, Outcome, list[float]]] = [
     (anthropic_error(401, "authentication_error", "invalid x-api-key"), "bad_key", []),
-    (anthropic_error(403, "permission_error", "no"), "bad_key", []),
     (anthropic_error(402, "billing_error", "no"), "no_credit", []),
     (anthropic_error(400, "invalid", "Your credit balance is too low to go on."), "no_credit", []),
-    (anthropic_error(400, "no", "You reached your specified API usage limits."), "no_credit", []),
     (anthropic_error(404, "not_found_error", "model: claude-x"), "not_found", []),
     (anthropic_error(413, "request_too_large", "too large"), "too_long", []),
-    (anthropic_error(429, "rate_limit_error", "slow down"), "rate_limited", [2, 4, 8]),
     (
         anthropic_error(429, "rate_limit_error", "slow")._replace(headers={"Retry-After": "5"}),
         "rate_limited",
         [5, 5, 8],
     ),
-    (anthropic_error(500, "api_error", "oh"), "unavailable", [2, 4, 8]),
     (anthropic_error(529, "overloaded_error", "Overloaded"), "unavailable", [2, 4, 8]),
     (anthropic_error(504, "timeout_error", "oh"), "timeout", [2, 4, 8]),
-    (Raw(0, ""), "unavailable", [2, 4, 8]),
     (Raw(200, "<html>"), "invalid", []),
     (raw([], "refusal"), "blocked", []),
 ]
@@ -224,31 +197,17 @@ def test_the_next_provider_is_asked_when_claude_is_overloaded(
     [
         ([{"type": "tool_use", "id": "t", "name": "n", "input": {"a": 1}}], [{"a": 1}]),
         ([{"type": "tool_use", "id": "t", "name": "n", "input": "x"}], [None]),
-        ([{"type": "tool_use", "id": 7, "name": "n"}, {"type": "text", "text": "done"}], []),
     ],
 )
 def test_calls_of_tools_are_read(content: list[dict[str, Any]], calls: list[Any]) -> None:
     turn = json.loads(extract_turn_json(content))
     assert [call.get("arguments") for call in turn["calls"]] == calls
-    if calls:
-        assert turn["verbatim"] == {"role": "assistant", "content": content}
-    assert extract_turn_json([]) == ""
+    assert turn["verbatim"] == {"role": "assistant", "content": content}
 
 
 def test_what_is_not_set_is_said() -> None:
     with pytest.raises(NotConfigured, match="ANTHROPIC_API_KEY"):
         research("x", parse_settings({"RESEARCH_AGENT_LLM": "anthropic"}))
-
-
-def test_the_key_alone_chooses_claude() -> None:
-    (model,) = make_models(parse_settings({"ANTHROPIC_API_KEY": "k"}))
-    assert (model.provider, model.name) == ("anthropic", "claude-sonnet-5-5")
-    both = parse_settings({"ANTHROPIC_API_KEY": "k", "GEMINI_API_KEY": "g"})
-    assert both.named_models == ("gemini",)
-    (named,) = make_models(
-        parse_settings({"ANTHROPIC_API_KEY": "k", "RESEARCH_AGENT_LLM": "anthropic:claude-x"})
-    )
-    assert named.name == "claude-x"
 
 
 def test_a_model_is_looked_up_at_no_cost(services: Services) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Iterator
 from datetime import date
@@ -13,7 +12,6 @@ import pytest
 import responses
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
-from google.genai.errors import APIError
 
 from agent.calls.gemini_api import GeminiAccount, GeminiConnection
 from agent.calls.prices import Price, find_price, load_prices
@@ -82,50 +80,30 @@ def test_what_is_sent_and_to_which_version(version: str, path: str, services: Se
     assert "<topic>Who won?</topic>" in services.model_requests[0].prompt
 
 
-@pytest.mark.parametrize("name", ["GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_ENTERPRISE"])
-def test_no_other_name_counts(
-    name: str, services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(name, "true")
+def test_no_other_name_counts(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GOOGLE_GENAI_USE_VERTEXAI", "true")
+    monkeypatch.setenv("GOOGLE_GENAI_USE_ENTERPRISE", "true")
     monkeypatch.setenv("GOOGLE_API_KEY", "another-key")
     monkeypatch.setenv("GOOGLE_GENAI_CLIENT_MODE", "replay")
     services.think = lambda asked: GOOD
     assert ask(services)[0].answer.queries == ["a", "b", "c"]
 
 
-@pytest.mark.parametrize("status", [300, 301, 302, 303, 307, 308])
-@pytest.mark.parametrize("way", ["generate", "probe"])
-def test_no_redirect_is_followed_with_the_key(status: int, way: str) -> None:
+@pytest.mark.parametrize(("status", "call"), [(302, "generate"), (307, "generate"), (308, "probe")])
+def test_no_redirect_is_followed_with_the_key(status: int, call: str) -> None:
     with Catcher() as elsewhere:
         location = f"http://{elsewhere.host}/v1/models?key={GEMINI_KEY}"
         with Catcher(status, location) as gateway:
             connection = GeminiConnection(GeminiAccount(GEMINI_KEY, f"http://{gateway.host}"), 5)
             model = Gemini("gemini-3.8-flash", connection, None)
             with pytest.raises(ModelFailed) as failure:
-                model.generate(TASK, "") if way == "generate" else model.probe()
+                model.generate(TASK, "") if call == "generate" else model.probe()
             connection.close()
         assert len(gateway.requests) == 1 and GEMINI_KEY in gateway.text
         assert elsewhere.requests == []
     error = failure.value
     assert error.outcome == "rejected" and "GOOGLE_GEMINI_BASE_URL" in error.remedy
     assert error.message == (f"Gemini: HTTP {status}, a redirect to 127.0.0.1 that is not followed")
-
-
-def test_the_sdks_other_client_follows_no_redirect_either() -> None:
-    with Catcher() as elsewhere, Catcher(307, f"http://{elsewhere.host}/") as gateway:
-        connection = GeminiConnection(GeminiAccount(GEMINI_KEY, f"http://{gateway.host}"), 5)
-        aio = connection.client().aio
-
-        async def ask() -> None:
-            try:
-                await aio.models.get(model="m")
-            finally:
-                await aio.aclose()
-
-        with pytest.raises(APIError, match="307"):
-            asyncio.run(ask())
-        connection.close()
-        assert len(gateway.requests) == 1 and elsewhere.requests == []
 
 
 def test_thoughts_are_paid_for_and_not_read(services: Services) -> None:
@@ -142,10 +120,7 @@ def test_thoughts_are_paid_for_and_not_read(services: Services) -> None:
     ("first", "said"),
     [
         (reply([{"text": '{"queries": ["a"'}], "MAX_TOKENS"), "cut off"),
-        (reply([{"text": "thinking", "thought": True}], "MAX_TOKENS"), "cut off"),
-        (reply([]), "empty"),
         (Raw(200, json.dumps({"candidates": []})), "empty"),
-        (Raw(200, ""), "empty"),
         (reply([{"text": '{"queries": 7}'}]), "does not fit"),
         (reply([{"text": "queries: a"}]), "no JSON object"),
     ],
@@ -164,7 +139,7 @@ def test_a_reply_that_is_no_answer_is_asked_for_again_saying_why(
     "blocked",
     [
         Raw(200, json.dumps({"promptFeedback": {"blockReason": "SAFETY"}})),
-        *(reply([], why) for why in ("SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII")),
+        *(reply([], why) for why in ("SAFETY", "SPII")),
     ],
 )
 def test_a_safety_block_is_not_argued_with(blocked: Raw, services: Services) -> None:
@@ -181,15 +156,11 @@ REFUSALS: list[tuple[Raw, Outcome, list[float]]] = [
     (error(429, "RESOURCE_EXHAUSTED", retry_info("5s")), "rate_limited", [5, 5, 8]),
     (error(429, "RESOURCE_EXHAUSTED", retry_info("3600s")), "rate_limited", []),
     (error(429, "X", quota("GenerateRequestsPerDayPerProject")), "no_credit", []),
-    (error(500, "INTERNAL"), "unavailable", [2, 4, 8]),
-    (error(502, "BAD_GATEWAY"), "unavailable", [2, 4, 8]),
     (error(503, "UNAVAILABLE"), "unavailable", [2, 4, 8]),
     (error(504, "DEADLINE_EXCEEDED"), "timeout", [2, 4, 8]),
-    (Raw(503, "<html>busy</html>"), "unavailable", [2, 4, 8]),
     (Raw(200, "<html>a gateway</html>"), "unavailable", [2, 4, 8]),
     (Raw(0, ""), "unavailable", [2, 4, 8]),
     (error(400, "INVALID_ARGUMENT"), "rejected", []),
-    (error(401, "UNAUTHENTICATED"), "bad_key", []),
     (error(403, "PERMISSION_DENIED"), "bad_key", []),
     (error(404, "NOT_FOUND"), "not_found", []),
 ]
@@ -222,11 +193,11 @@ def test_a_model_that_hangs_is_left_at_its_deadline(services: Services) -> None:
     model.close()
 
 
-def test_a_refused_key_is_not_told(services: Services) -> None:
+def test_a_refused_key_is_not_reported(services: Services) -> None:
     services.think = lambda asked: error(403, "KEY my-wrong-key REFUSED")
-    with pytest.raises(ModelFailed) as told:
+    with pytest.raises(ModelFailed) as refused:
         ModelChain([gemini(services, key="my-wrong-key")], 5, ())(TASK)
-    assert "my-wrong-key" not in repr(told.value.attempts) + told.value.message
+    assert "my-wrong-key" not in repr(refused.value.attempts) + refused.value.message
 
 
 def test_prices_are_dated(tmp_path: Path) -> None:

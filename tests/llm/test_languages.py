@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -10,11 +9,8 @@ from typing import Any
 import pytest
 
 from agent.evidence import anchor_quote, content_words
-from agent.evidence.language import language_of, load_language
 from agent.llm.extractive.backend import Extractive
-from agent.search.corpus import Corpus
 from agent.state.excerpts import Excerpt
-from agent.steps.generate_queries import MakeQueries
 from agent.steps.synthesize import WriteAnswer
 from tests.evidence.test_evidence import source
 
@@ -24,7 +20,6 @@ from tests.evidence.test_evidence import source
     [
         ("Er rief „Größe“ – laut.", 'rief "Größe" - laut', "rief „Größe“ – laut"),
         ("Die STRASSE ist lang.", "Die Straße ist lang", "Die STRASSE ist lang"),
-        ("فـــاز الفريق اليوم.", "فاز الفريق", "فـــاز الفريق"),
         ("فَازَ الفَرِيقُ اليوم.", "فاز الفريق", "فَازَ الفَرِيقُ"),
         ("فاز الفريق اليوم.", "\u200fفاز الفريق\u200f", "فاز الفريق"),
         ("他说“我来了”，就走。", "他说「我来了」,就走", "他说“我来了”，就走"),
@@ -64,15 +59,6 @@ def test_pages_about_something_else_answer_in_no_language(language: str) -> None
     assert not task.answer_type.model_validate_json(Extractive().generate(task, "").text).answer
 
 
-@pytest.mark.parametrize(("language", "question", "_said"), QUESTIONS)
-def test_no_stop_word_is_searched(language: str, question: str, _said: str) -> None:
-    assert language_of(question).tag == language
-    task = MakeQueries(topic=question)
-    plan = task.answer_type.model_validate_json(Extractive().generate(task, "").text)
-    stop = load_language(language).stop
-    assert all(set(query.casefold().strip("¿? ").split()) - stop for query in plan.queries)
-
-
 def test_runs_without_blanks_are_cut_where_words_end() -> None:
     assert content_words("城を建てた", "ja") == ["城", "建"]  # the endings say nothing
     assert content_words("桥的总设计师", "zh") == ["总设", "设计", "计师", *"桥总设计师"]
@@ -80,20 +66,3 @@ def test_runs_without_blanks_are_cut_where_words_end() -> None:
     assert "的总" in content_words("桥的总设计师")  # of no language in particular
     assert content_words("die war son") == ["die", "war", "son"]  # no stop words here
     assert content_words("die war Brücke", "de") == content_words("Brücke", "de")
-
-
-@pytest.mark.parametrize(
-    ("title", "text", "question"),
-    [
-        ("Лазарев", "Николай Лазарев открыл больницу.", "Кто такой хирург Лазарева?"),
-        ("قلعة", "تعرضت القلعة لزلزال.", "متى بنيت قلعة؟"),
-        ("Brücke", "Die Straßen und Brücken der Stadt sind alt.", "Welche Straße ist alt?"),
-        ("Ponte", "I mercanti pagavano un pedaggio.", "Che cosa pagò il mercante?"),
-    ],
-)
-def test_other_forms_are_found(tmp_path: Path, title: str, text: str, question: str) -> None:
-    file = tmp_path / "corpus.jsonl"
-    file.write_text(json.dumps({"title": title, "text": text}) + "\n", "utf-8")
-    corpus = Corpus(file, None)
-    assert [hit.title for hit in corpus.search(question)] == [title]
-    corpus.close()

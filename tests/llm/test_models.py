@@ -14,7 +14,7 @@ from agent.llm.openai_compatible import OpenAICompatible
 from agent.run.begin import research
 from agent.run.estimate import estimate
 from agent.run.models import make_models, order_models
-from agent.settings import Settings, make_settings, parse_settings, read_variables
+from agent.settings import Settings, parse_settings
 from agent.steps.generate_queries import MakeQueries
 from tests.steps.test_slots import ended
 from tests.support.catcher import Catcher
@@ -47,11 +47,6 @@ def test_each_kind_has_its_own_models_and_then_the_general_ones() -> None:
             {"RESEARCH_AGENT_LLM": "judge=openai", "OPENAI_BASE_URL": "http://localhost:1/v1"},
             "OPENAI_MODEL is not set",
         ),
-        (
-            {"RESEARCH_AGENT_LLM": "home", "OPENAI_SERVERS": "home=http://localhost:1/v1"},
-            "without a model",
-        ),
-        ({"OPENAI_SERVERS": "http://localhost:1/v1"}, "is not name=http"),
         ({"OPENAI_SERVERS": "gemini=http://localhost:1/v1"}, "a name of its own"),
         ({"OPENAI_SERVERS": "home=file:///v1"}, "is not name=http"),
     ],
@@ -135,7 +130,6 @@ def test_keys_go_to_their_own_server_alone() -> None:
 @pytest.mark.parametrize(
     ("row", "told"),
     [
-        ({"id": "m", "max_model_len": 8192}, "lists the model; its window: 8,192 tokens"),
         ({"id": "m:latest", "meta": {"n_ctx": 2048}}, "lists the model; its window: 2,048 tokens"),
         ({"id": "m", "max_model_len": "many", "meta": 3}, "lists the model"),
         ({"id": "n", "context_length": 4096}, "does not list the model"),
@@ -155,16 +149,6 @@ def test_a_cap_in_dollars_needs_the_price_of_each_model_that_is_asked_first() ->
         make_models(capped.model_copy(update={"llm": (*capped.llm, "judge=openai:other")}))
 
 
-def test_an_estimate_counts_the_dearest_model() -> None:
-    named = KEYS | {"RESEARCH_AGENT_LLM": "openai:gpt-5-nano", "SEARCH_PROVIDERS": "wikipedia"}
-    cheap, dear = (
-        parse_settings(named),
-        parse_settings(named | {"RESEARCH_AGENT_LLM": "openai:gpt-5-nano,judge=openai:gpt-5.5"}),
-    )
-    small, large = estimate("Who won?", cheap).usd, estimate("Who won?", dear).usd
-    assert small and large and large.max > 10 * small.max and large.min == small.min
-
-
 @pytest.mark.parametrize(
     ("set_up", "asked"),
     [
@@ -172,7 +156,6 @@ def test_an_estimate_counts_the_dearest_model() -> None:
         ({"OPENAI_API_KEY": "a-key"}, "openai:gpt-5.6-luna"),
         ({"ANTHROPIC_API_KEY": "a-key"}, "anthropic:claude-sonnet-5-5"),
         ({"OPENAI_BASE_URL": "http://localhost:1/v1", "OPENAI_MODEL": "m"}, "openai:m"),
-        ({"ANTHROPIC_API_KEY": "a-key", "OPENAI_API_KEY": "a-key"}, "openai:gpt-5.6-luna"),
         ({"GEMINI_API_KEY": "a-key", "OPENAI_API_KEY": "a-key"}, "gemini:gemini-3.8-flash"),
     ],
 )
@@ -180,29 +163,10 @@ def test_one_key_alone_is_enough(set_up: dict[str, str], asked: str) -> None:
     assert model_label(make_models(parse_settings(set_up))[0]) == asked
 
 
-def test_of_several_keys_the_order_is_told(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    keys = {"OPENAI_API_KEY": "a-key", "ANTHROPIC_API_KEY": "a-key"}
-    make_settings(read_variables(keys, tmp_path), tmp_path)
-    told = "openai, anthropic are set up: openai is used; --llm selects another."
-    assert caplog.messages == [told]
-    make_settings(read_variables(keys, tmp_path), tmp_path, llm=("anthropic",))
-    assert caplog.messages == [told]
-
-
-@pytest.mark.parametrize(
-    ("named", "suggested"),
-    [
-        ("gpt-5", "openai:gpt-5"),
-        ("claude-sonnet-5-5", "anthropic:claude-sonnet-5-5"),
-        ("gemini-3.8-flash", "gemini:gemini-3.8-flash"),
-    ],
-)
-def test_a_model_without_its_provider_is_suggested_with_it(named: str, suggested: str) -> None:
+def test_a_model_without_its_provider_is_suggested_with_it() -> None:
     with pytest.raises(UsageError) as refused:
-        make_models(parse_settings(KEYS, llm=(named,)))
-    assert suggested in refused.value.remedy
+        make_models(parse_settings(KEYS, llm=("claude-sonnet-5-5",)))
+    assert "anthropic:claude-sonnet-5-5" in refused.value.remedy
 
 
 def test_an_estimate_needs_no_key() -> None:

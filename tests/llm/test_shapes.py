@@ -43,17 +43,10 @@ SEARCH = {"action": "search_web", "queries": ["world cup winner"]}
 SHAPES: list[tuple[Task[Any], Any, Any]] = [
     # slots
     (READ, WHOLE, {**WHOLE, "slots": {"winner": {**ROW}}}),
-    (
-        READ,
-        WHOLE,
-        {**WHOLE, "slots": {"winner": {k: ROW[k] for k in ("value", "source", "quote")}}},
-    ),
     (READ, WHOLE, {**WHOLE, "slots": ROW}),
-    (READ, WHOLE, {**WHOLE, "slots": [[ROW]]}),
     (READ, WHOLE, {**WHOLE, "slots": {"slots": [ROW]}}),
     (READ, WHOLE, {**WHOLE, "slots": json.dumps([ROW])}),
     (READ, WHOLE, {**WHOLE, "slots": [{**ROW, "source": "[1]"}]}),
-    (READ, WHOLE, {**WHOLE, "slots": [{**ROW, "source": [1]}]}),
     (READ, WHOLE, {**WHOLE, "slots": [{**ROW, "of": None}, None]}),
     (READ, WHOLE, {**WHOLE, "slots": [{k.upper(): v for k, v in ROW.items()}]}),
     (READ, {**WHOLE, "slots": []}, {**WHOLE, "slots": None}),
@@ -62,28 +55,10 @@ SHAPES: list[tuple[Task[Any], Any, Any]] = [
         {**WHOLE, "slots": [{"name": "winner", "value": "Argentina"}]},
         {**WHOLE, "slots": {"winner": "Argentina"}},
     ),
-    (
-        READ,
-        {**WHOLE, "slots": [{"name": "goals", "value": "7", "source": 2}]},
-        {**WHOLE, "slots": {"goals": {"value": 7, "source": "source 2"}}},
-    ),
-    (
-        CHECK,
-        {"slots": [{**ROW, "name": "a"}, {**ROW, "name": "b"}]},
-        {
-            "slots": {
-                "a": [{k: v for k, v in ROW.items() if k != "name"}],
-                "b": {**ROW, "name": "b"},
-            }
-        },
-    ),
     # citations
     (READ, {**WHOLE, "citations": [{"source": 1}]}, {**WHOLE, "citations": [1]}),
-    (READ, {**WHOLE, "citations": [{"source": 1}]}, {**WHOLE, "citations": ["[1]"]}),
-    (READ, {**WHOLE, "citations": [{"source": 1}]}, {**WHOLE, "citations": 1}),
     (READ, {**WHOLE, "citations": []}, {**WHOLE, "citations": None}),
     (READ, WHOLE, {**WHOLE, "citations": CITED}),
-    (READ, WHOLE, {**WHOLE, "citations": {"1": {"quote": WORDS}}}),
     (READ, WHOLE, {**WHOLE, "citations": {"1": WORDS}}),
     (READ, {**WHOLE, "citations": [{"quote": WORDS}]}, {**WHOLE, "citations": [WORDS]}),
     (READ, WHOLE, {**WHOLE, "citations": [{"source": {"id": 1}, "quote": [WORDS]}]}),
@@ -91,9 +66,7 @@ SHAPES: list[tuple[Task[Any], Any, Any]] = [
     # the answer, the whole
     (READ, WHOLE, {"response": WHOLE}),
     (READ, WHOLE, {"thought": "It says so.", "answer": WHOLE}),
-    (READ, WHOLE, {"type": "object", "properties": WHOLE}),
     (READ, WHOLE, [WHOLE]),
-    (READ, WHOLE, {**WHOLE, "answer": [SAID]}),
     (READ, WHOLE, {**WHOLE, "answer": {"text": SAID}}),
     (READ, {**WHOLE, "answer": ""}, {**WHOLE, "answer": None}),
     (READ, WHOLE, {**WHOLE, "answerable": "yes", "need_more": None, "new_queries": None}),
@@ -103,30 +76,13 @@ SHAPES: list[tuple[Task[Any], Any, Any]] = [
     (READ, {**WHOLE, "new_queries": ["a b", "c d"]}, {**WHOLE, "new_queries": "1. a b\n2. c d"}),
     (PLAN, QUERIES, {**QUERIES, "queries": "world cup winner"}),
     (PLAN, QUERIES, {**QUERIES, "queries": [{"query": "world cup winner", "why": "it is asked"}]}),
-    (PLAN, QUERIES, {**QUERIES, "queries": {"1": "world cup winner"}}),
-    (PLAN, QUERIES, {**QUERIES, "slots": ["winner"]}),
     (PLAN, QUERIES, {**QUERIES, "slots": [{"name": "winner", "description": None}]}),
+    (OUTLINE, STEPS, {"prioritizedSubQueries": STEPS["prioritized_sub_queries"]}),
     (PLAN, QUERIES, {"Queries": ["world cup winner"], "Slots": {"winner": {}}}),
     (ACT, SEARCH, {"action": " Search-Web.", "queries": "world cup winner"}),
-    (
-        OUTLINE,
-        STEPS,
-        {"prioritized_sub_queries": [{"query": "world cup winner", "priority": "HIGH"}]},
-    ),
-    (OUTLINE, STEPS, {**STEPS, "question_type": "sports"}),
-    (
-        OUTLINE,
-        {"prioritized_sub_queries": [{"query": "world cup winner"}]},
-        {"prioritizedSubQueries": ["world cup winner"]},
-    ),
     # verdicts, reports
     (JUDGE, VERDICT, VERDICT["verdicts"]),
     (JUDGE, VERDICT, {"verdicts": {"1": {"verdict": "Supported.", "source": "[1]"}}}),
-    (
-        JUDGE,
-        {"verdicts": [{"claim": 1, "verdict": "unsupported"}]},
-        {"verdicts": {"claim 1": "UNSUPPORTED"}},
-    ),
     (SECTION, TOLD, {"sentences": SENTENCE, "heading": None}),
     (SECTION, {"sentences": [{"text": "Argentina won."}]}, {"sentences": ["Argentina won."]}),
 ]
@@ -135,11 +91,9 @@ SHAPES: list[tuple[Task[Any], Any, Any]] = [
 UNCLEAR: list[tuple[Task[Any], Any]] = [
     (READ, {}),
     (READ, {"note": "Argentina won."}),
-    (READ, {"slots": [ROW]}),
     (READ, "Argentina won."),
     (CHECK, {"slots": 7}),
     (PLAN, {"plan": {"a": QUERIES, "b": QUERIES}}),
-    (JUDGE, {"verdicts": ["supported"]}),
     (JUDGE, {"verdicts": [{"claim": 1, "verdict": "perhaps"}]}),
     (SECTION, {"sentences": [7]}),
 ]
