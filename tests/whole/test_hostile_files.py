@@ -1,4 +1,4 @@
-"""Files that somebody else made: whatever is in them, a door ends in a clear error of its own."""
+"""Files of unknown origin: each interface ends in a result or in a clear error."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ from agent.answer.schema import Answer
 from agent.calls.input_file import open_regular, read_bytes, read_json, read_lines
 from agent.calls.journal_reader import read_header, read_journal
 from agent.calls.prices import load_prices
-from agent.cli.ask import command as cli_command
 from agent.cli.audit import command as audit_command
 from agent.errors import AgentError, JournalError, UsageError
 from agent.llm.model import Generation
@@ -87,7 +86,7 @@ def test_other_json_is_as_json_has_it_and_any_text_a_value_or_one_error(
 
 @given(json_values, st.integers(0, 60))
 def test_json_of_too_many_values_is_refused_before_it_is_parsed(value: Any, most: int) -> None:
-    """Texts count for nothing, whatever stands in them."""
+    """What is inside of a text is not counted."""
 
     def count(one: Any) -> int:
         inner = (
@@ -161,9 +160,9 @@ def test_a_file_is_read_within_its_limits(tmp_path: Path) -> None:
         assert len(read + list(lines)) <= 2
 
 
-# --- the doors ------------------------------------------------------------------------------------
+# --- the interfaces ------------------------------------------------------------------------------
 
-Door = Callable[[Path], None]
+Interface = Callable[[Path], None]
 
 
 def trace(path: Path) -> None:
@@ -171,7 +170,7 @@ def trace(path: Path) -> None:
 
 
 def replay(path: Path) -> None:
-    assert_told(research("", Settings(), replay=path).answer())
+    assert_valid(research("", Settings(), replay=path).answer())
 
 
 def resume(path: Path) -> None:
@@ -181,10 +180,10 @@ def resume(path: Path) -> None:
     (corpus / "cats.md").write_text("# Cats\nCats sleep most of the day.")
     caps: Json = {"max_calls": 30, "max_seconds": 20}
     options: Json = {"corpus": corpus, "offline": True, "cache": False, "cache_dir": corpus}
-    assert_told(research("", Settings(**options, **caps), resume=str(path)).answer())
+    assert_valid(research("", Settings(**options, **caps), resume=str(path)).answer())
 
 
-def assert_told(answer: Answer) -> None:
+def assert_valid(answer: Answer) -> None:
     to_json(answer)
     assert not answer.error or (answer.error.kind != "internal" and answer.error.remedy)
 
@@ -201,7 +200,7 @@ def audit(path: Path) -> None:
     assert report["ok"] == (not report["failures"])
 
 
-DOORS: list[Door] = [trace, replay, resume, server, audit]
+INTERFACES: list[Interface] = [trace, replay, resume, server, audit]
 
 
 @cache
@@ -234,54 +233,15 @@ def stored(content: bytes) -> Iterator[Path]:
         yield path
 
 
-def assert_doors_hold(content: bytes) -> None:
-    """Each door shows what it can, or raises an error of ours that says what to do."""
-    for door in DOORS:
+def assert_interfaces_bear(content: bytes) -> None:
+    """Each interface shows what it can, or raises an error of ours that says what to do."""
+    for interface in INTERFACES:
         with stored(content) as path:
             try:
-                door(path)
+                interface(path)
             except AgentError as error:
-                assert error.kind in ("journal", "damaged") and error.remedy, (door, error)
+                assert error.kind in ("journal", "damaged") and error.remedy, (interface, error)
                 assert len(error.message) < 1000
-
-
-def test_the_golden_journal_passes_every_door() -> None:
-    with stored(as_journal(golden_lines())) as path:
-        for door in DOORS:
-            door(path)
-        assert audit_answer(golden_answer(), path)["stored"]
-
-
-def put(line: int, place: str, text: str) -> list[str]:
-    """The lines of the golden journal with one value replaced by a JSON text."""
-    lines = list(golden_lines())
-    value: Any = json.loads(lines[line])
-    *parents, last = place.split(".")
-    node = value
-    for key in parents:
-        node = node.setdefault(key, {})
-    node[last] = "@here@"
-    lines[line] = json.dumps(value).replace('"@here@"', text)
-    return lines
-
-
-ODD = [DEEP, LONG, "NaN", "[]", "[[1]]", "7", "-1", "null", '"\\ud800"', '"http://["', "true", "{}"]
-HEADER = "request settings settings.slots topic run strategy reason version journal"
-HEADER += " settings.slots_schema settings.depth settings.max_rounds"
-CALL = "began seconds call key request response error late halt"
-
-
-@pytest.mark.parametrize(
-    ("line", "place"),
-    [
-        (0, "at"),
-        *(pytest.param(0, place, marks=pytest.mark.slow) for place in HEADER.split()),
-        *(pytest.param(2, place, marks=pytest.mark.slow) for place in CALL.split()),
-    ],
-)
-def test_odd_values_in_the_header_and_in_a_call(line: int, place: str) -> None:
-    for text in ODD:
-        assert_doors_hold(as_journal(put(line, place, text)))
 
 
 def paths_of(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -339,8 +299,8 @@ def mutated_journals(draw: st.DrawFn) -> bytes:
 @pytest.mark.slow
 @settings(max_examples=EXAMPLES)
 @given(mutated_journals())
-def test_a_mutated_journal_never_breaks_a_door(content: bytes) -> None:
-    assert_doors_hold(content)
+def test_a_mutated_journal_never_breaks_an_interface(content: bytes) -> None:
+    assert_interfaces_bear(content)
 
 
 # --- answers --------------------------------------------------------------------------------------
@@ -376,28 +336,6 @@ def test_a_mutated_answer_never_breaks_the_audit(data: st.DataObject) -> None:
         assert_report(*run_audit("--diff", str(file), str(whole)))
 
 
-@pytest.mark.parametrize("content", [DEEP, LONG, "", "[]", "\0", '{"run": ' * 900])
-def test_what_is_no_answer_is_wrong_usage(content: str, tmp_path: Path) -> None:
-    file = tmp_path / "answer.json"
-    file.write_text(content)
-    for arguments in ([str(file)], ["--diff", str(file), str(file)]):
-        status, report = run_audit(*arguments)
-        assert status == 2 and str(file) in report["error"]["message"]
-
-
-def test_the_journal_that_an_answer_names_may_be_anything(
-    odd_paths: list[str], tmp_path: Path
-) -> None:
-    file = tmp_path / "answer.json"
-    for name in [*odd_paths, "/etc/passwd", "/etc/hostname"]:
-        answer = golden_answer() | {"run": {**golden_answer()["run"], "journal": name}}
-        file.write_text(json.dumps(answer))
-        status, report = run_audit(str(file))
-        assert status == 2 and report["error"]["remedy"], name
-        assert "root" not in report["error"]["message"]
-        assert len(report["error"]["message"]) < 6000
-
-
 def test_an_odd_answer_or_journal_path_is_not_waited_for(
     odd_paths: list[str], tmp_path: Path
 ) -> None:
@@ -406,26 +344,15 @@ def test_an_odd_answer_or_journal_path_is_not_waited_for(
             assert run_audit(name)[0] == 2
             assert run_audit("--diff", name, name)[0] == 2
             assert run_audit(str(tmp_path / "no.json"), "--journal", name)[0] == 2
-        for door in (trace, replay):
+        for interface in (trace, replay):
             with pytest.raises(AgentError):
-                door(Path(name) if "/" in name else tmp_path / name)
+                interface(Path(name) if "/" in name else tmp_path / name)
     for name in set(odd_paths) & {"/dev/zero", "/proc/self/fd/0", "/proc/self/mem", odd_paths[5]}:
         with pytest.raises(JournalError):
             research("Who won?", Settings(offline=True, cache_dir=tmp_path), resume=name)
 
 
-def test_an_answer_that_came_as_an_object_has_the_same_limits(tmp_path: Path) -> None:
-    """The MCP server gets one without a file."""
-    deep: Any = []
-    for _ in range(5000):
-        deep = [deep]
-    for odd in (deep, 10**400, float("inf"), {"a": deep}, {1, 2}):
-        for field in ("answer", "usage", "warnings", "topic"):
-            report = audit_answer(golden_answer() | {field: odd}, golden_journal())
-            assert not report["ok"] and report["failures"][0]["where"].startswith("$")
-
-
-# --- files of the other doors ---------------------------------------------------------------------
+# --- other files ----------------------------------------------------------------------------------
 
 
 ROW: Json = {"id": "a", "topic": "t", "status": "complete", "usage": {"llm_calls": 1, "usd": 0.5}}
@@ -444,14 +371,6 @@ def test_a_row_of_another_shape_is_named(place: str, tmp_path: Path) -> None:
         assert path.read_text() == before
 
 
-@pytest.mark.parametrize("line", [DEEP, LONG, "NaN", '{"id": NaN}', "[]", '"x"', "\0", "{}"])
-def test_a_line_that_is_no_row_is_named(line: str, tmp_path: Path) -> None:
-    path = tmp_path / "out.jsonl"
-    path.write_text(f"{json.dumps(ROW)}\n{line}\n")
-    with pytest.raises(UsageError, match="line 2"):
-        OutputFile(path)
-
-
 @pytest.mark.parametrize("suffix", ["jsonl", "txt", "csv", "tsv", "json"])
 @pytest.mark.parametrize("text", [DEEP, LONG, '{"topic": NaN}', "\0", "\x1b]0;x\x07", '"' * 999])
 def test_odd_topics_and_questions(text: str, suffix: str, tmp_path: Path) -> None:
@@ -463,35 +382,6 @@ def test_odd_topics_and_questions(text: str, suffix: str, tmp_path: Path) -> Non
         except UsageError as error:
             assert str(path) in error.message or "column" in error.message
             assert error.remedy and len(error.message) < 500
-
-
-@given(st.binary(max_size=200))
-def test_any_bytes_as_topics_questions_prices(content: bytes) -> None:
-    for suffix in ("jsonl", "csv"):
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / f"any.{suffix}"
-            path.write_bytes(content)
-            for load in (read_topics, load_questions, load_prices):
-                with suppress(UsageError):
-                    load(path)
-
-
-def test_a_price_that_no_model_has_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "prices.json"
-    for price in ("1e308", "-1", "NaN", '"x"', LONG):
-        path.write_text(f'{{"m": [{{"from": "2026-01-31", "input": {price}, "output": 2}}]}}')
-        with pytest.raises(UsageError, match="RESEARCH_AGENT_PRICES_FILE"):
-            load_prices(path)
-
-
-def test_a_schema_of_slots_from_an_odd_file(odd_paths: list[str], tmp_path: Path) -> None:
-    file = tmp_path / "schema.json"
-    file.write_text(DEEP)
-    names = [name for name in odd_paths if "\0" not in name and "\ud800" not in name]
-    for name in [str(file), '{"a": 1e999}', '{"a": [', *names]:
-        done = CliRunner().invoke(cli_command, ["Who?", "--slots-schema", name, "--offline"])
-        answer = json.loads(done.stdout)
-        assert answer["error"]["kind"] == "usage" and answer["error"]["remedy"], name
 
 
 # --- characters that command ----------------------------------------------------------------------
@@ -530,16 +420,16 @@ def test_what_a_script_needs_stays_and_line_breaks_become_line_feeds() -> None:
     assert (error.message, error.remedy, str(error)) == ("No [2Jfile.", "Do this.", "No [2Jfile.")
 
 
-def test_a_reply_loses_them_wherever_they_stand() -> None:
-    said = {"answer": f"Built{COMMANDS} in 1904 [1].", "citations": []}
-    reply, _ = parse_reply(Generation(text=json.dumps(said)), WriteAnswer(topic="x"))
+def test_a_reply_loses_control_characters() -> None:
+    written = {"answer": f"Built{COMMANDS} in 1904 [1].", "citations": []}
+    reply, _ = parse_reply(Generation(text=json.dumps(written)), WriteAnswer(topic="x"))
     assert reply.answer == f"Built{6 * chr(10)} in 1904 [1]."
 
 
-def test_a_turn_loses_them_in_calls_and_keeps_what_goes_back_verbatim() -> None:
+def test_a_turn_loses_them_in_calls_and_keeps_what_is_sent_back() -> None:
     verbatim = {"signature": "\u202ex", "text": "\x1b"}
-    asked = {"query\x9b": "a\u202eb", "n": [1, "\x07c"]}
-    calls = [{"name": "search\x1b", "arguments": asked}]
+    arguments = {"query\x9b": "a\u202eb", "n": [1, "\x07c"]}
+    calls = [{"name": "search\x1b", "arguments": arguments}]
     turn = {"calls": calls, "text": "\x1b[31mdone", "verbatim": verbatim}
     reply, _ = parse_reply(Generation(text=json.dumps(turn)), Explore(topic="x"))
     [call] = reply.calls
@@ -547,7 +437,7 @@ def test_a_turn_loses_them_in_calls_and_keeps_what_goes_back_verbatim() -> None:
     assert reply.text == "[31mdone" and reply.verbatim == verbatim
 
 
-def test_a_hit_loses_them() -> None:
+def test_a_hit_loses_control_characters() -> None:
     [hit] = parse_hit("https://a.example/", f"A{COMMANDS}b", "x&#27;[31m\u202ey\u2066", "2020\x1b")
     [clean] = clean_hits([hit], SearchOptions())
     shown = clean.title + clean.snippet + str(clean.date)

@@ -34,12 +34,11 @@ from tests.support.worlds import (
 from tests.whole.golden.__main__ import FOLDER, NAMES, record
 
 ROOT = Path(__file__).parents[2]
-PROVEN = ("answer", "citations", "slots", "claims")  # what a replay owes, byte for byte
-OTHER_MACHINES = [
-    {"TZ": "Pacific/Kiritimati", "LC_ALL": "C", "PYTHONHASHSEED": "1"},
-    {"TZ": "America/St_Johns", "LC_ALL": "tr_TR.UTF-8", "PYTHONHASHSEED": "4242"},
-    {"TZ": "", "LC_ALL": "POSIX", "PYTHONHASHSEED": "77", "PYTHONUTF8": "0"},
-]
+PROVEN = ("answer", "citations", "slots", "claims")  # equal after a replay, byte for byte
+OTHER_MACHINES = {
+    "full": {"TZ": "Pacific/Kiritimati", "LC_ALL": "tr_TR.UTF-8", "PYTHONHASHSEED": "4242"},
+    "conflict": {"TZ": "", "LC_ALL": "POSIX", "PYTHONHASHSEED": "77", "PYTHONUTF8": "0"},
+}
 
 
 def proof(answer: Json | Answer) -> dict[str, str]:
@@ -54,7 +53,7 @@ def replayed(path: Path) -> Answer:
 
 
 class Recorded(NamedTuple):
-    """Runs whose services are gone: nothing but their journals can tell."""
+    """Runs whose services are gone: only their journals are left."""
 
     journals: dict[str, Path]
     answers: dict[str, Json]
@@ -63,15 +62,15 @@ class Recorded(NamedTuple):
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     folder = tmp_path_factory.mktemp("recorded")
-    found = Recorded({}, {})
+    runs = Recorded({}, {})
     with Services() as services:
         environment = services.environment(folder, CACHE_TTL="0")
         for name, world in {"full": two_rounds(), "conflict": conflict()}.items():
             world.set_up(services)
             _, answer = run_to_end(world.topic, parse_settings(environment), resume=name)
-            found.journals[name] = folder / "runs" / f"{name}.jsonl"
-            found.answers[name] = json.loads(to_json(answer))
-    return found
+            runs.journals[name] = folder / "runs" / f"{name}.jsonl"
+            runs.answers[name] = json.loads(to_json(answer))
+    return runs
 
 
 def elsewhere(path: Path, machine: dict[str, str], home: Path) -> subprocess.CompletedProcess[str]:
@@ -92,15 +91,12 @@ def elsewhere(path: Path, machine: dict[str, str], home: Path) -> subprocess.Com
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("machine", OTHER_MACHINES, ids=lambda machine: machine["LC_ALL"])
-@pytest.mark.parametrize("name", ["full", "conflict"])
-def test_replay_on_another_machine(
-    name: str, machine: dict[str, str], recorded: Recorded, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("name", OTHER_MACHINES)
+def test_replay_on_another_machine(name: str, recorded: Recorded, tmp_path: Path) -> None:
     path = tmp_path / "moved.jsonl"
     path.write_bytes(recorded.journals[name].read_bytes())
     path.chmod(0o400)
-    done = elsewhere(path, machine, tmp_path / "home")
+    done = elsewhere(path, OTHER_MACHINES[name], tmp_path / "home")
     assert done.returncode == 0 and done.stderr == ""
     answer = json.loads(done.stdout)
     assert proof(answer) == proof(recorded.answers[name])
@@ -110,47 +106,8 @@ def test_replay_on_another_machine(
     assert path.read_bytes() == recorded.journals[name].read_bytes()
 
 
-SEEDED = """
-import json, random, sys
-from pathlib import Path
-from agent.evidence import rank_texts
-from agent.run.begin import research
-from agent.settings import Settings
-
-chance, words = random.Random(5), "alpha beta gamma delta epsilon zeta eta theta iota".split()
-texts = [[" ".join(chance.choices(words, k=6)) for _ in range(8)] for _ in range(300)]
-told = [rank_texts(some, " ".join(chance.sample(words, 6))) for some in texts]
-folder = Path(sys.argv[1])
-for number, question in enumerate(sys.argv[2:]):
-    run = research(question, Settings(offline=True, runs_dir=folder, cache_dir=folder))
-    events = [event.model_dump(mode="json", exclude={"attempts"}) for event in run]
-    told.append([event for event in events if event["type"] not in ("searched", "page_read")])
-    calls = map(json.loads, Path(run.answer().run.journal).read_text().splitlines()[1:])
-    told.append(sorted(call["key"] for call in calls if "key" in call))
-print(json.dumps(told))
-"""
-
-
 @pytest.mark.slow
-def test_nothing_depends_on_the_seed_of_hashes(tmp_path: Path) -> None:
-    """Neither prompts nor answers: else a resume would pay again for what it knows."""
-    questions = [
-        "Who won the 2022 FIFA World Cup, and who scored the goals?",
-        "Compare HPA and KEDA for autoscaling on Kubernetes.",
-        "How tall are the Eiffel Tower and Mount Everest?",
-        "Who founded Nokia, Lego and Nvidia, and when?",
-    ]
-    told = set()
-    for seed in ("1", "2", "3"):
-        folder = tmp_path / seed
-        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)}
-        command = [sys.executable, "-c", SEEDED, str(folder), *questions]
-        told.add(subprocess.run(command, env=environment, capture_output=True, check=True).stdout)
-    assert len(told) == 1
-
-
-@pytest.mark.slow
-def test_what_the_journal_does_not_hold_is_named(recorded: Recorded, tmp_path: Path) -> None:
+def test_a_call_that_the_journal_lacks_is_named(recorded: Recorded, tmp_path: Path) -> None:
     """Every line in turn is taken out; for the shell, one of them."""
     written = recorded.journals["full"].read_bytes().splitlines(keepends=True)
     path = tmp_path / "less.jsonl"
@@ -162,13 +119,13 @@ def test_what_the_journal_does_not_hold_is_named(recorded: Recorded, tmp_path: P
         answer = replayed(path)
         assert answer.status == "error" and answer.error and answer.error.kind == "journal"
         assert f"{call['call']} {named}" in answer.error.message
-    done = elsewhere(path, OTHER_MACHINES[0], tmp_path / "home")
+    done = elsewhere(path, OTHER_MACHINES["full"], tmp_path / "home")
     assert done.returncode == 1 and "Traceback" not in done.stderr
     assert json.loads(done.stdout)["error"]["kind"] == "journal"
 
 
 @pytest.mark.parametrize("kind", ["ask", "search", "read"])
-@pytest.mark.parametrize("nonsense", [{"response": {"x": 1}}, {"response": []}, {"error": {}}, {}])
+@pytest.mark.parametrize("nonsense", [{"response": {"x": 1}}, {"error": {}}])
 def test_a_line_that_cannot_be_used_is_named(
     kind: str, nonsense: Json, recorded: Recorded, tmp_path: Path
 ) -> None:
@@ -218,7 +175,7 @@ def test_lines_in_any_order_and_among_foreign_ones(
         assert counts.items() <= recorded.answers[name]["usage"].items()
 
 
-def test_a_long_journal_is_not_held_in_memory(tmp_path: Path) -> None:
+def test_a_long_journal_is_not_kept_in_memory(tmp_path: Path) -> None:
     """Ten megabytes of calls take a tenth of that, and each is there when it is asked for."""
     path = tmp_path / "long.jsonl"
     with path.open("w", encoding="utf-8") as file:
@@ -258,7 +215,7 @@ def late(services: Services, tmp_path: Path) -> Settings:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("most", [3, 8, 14])
+@pytest.mark.parametrize("most", [3, 14])
 def test_a_run_that_its_budget_ended(most: int, late: Settings, services: Services) -> None:
     """It replays to its partial answer; gone on with, to its full one."""
     assert late.runs_dir
@@ -282,7 +239,7 @@ def test_a_run_that_was_stopped_and_goes_on(late: Settings, services: Services) 
 
     assert late.runs_dir
     path = late.runs_dir / "late.jsonl"
-    for count in (1, 4, 8, 12, 16):
+    for count in (1, 8, 16):
         run = research(two_rounds().topic, late, resume="late")
         for number, _ in enumerate(run, 1):
             if number == count:
@@ -298,11 +255,3 @@ def test_a_run_that_was_stopped_and_goes_on(late: Settings, services: Services) 
 def test_golden(name: str) -> None:
     """The same services give the same calls and answer. See `tests/whole/golden/__main__.py`."""
     assert record(name) == json.loads((FOLDER / f"{name}.json").read_text("utf-8"))
-
-
-def test_golden_runs_are_small_and_of_no_machine() -> None:
-    for file in FOLDER.glob("*.json"):
-        text = file.read_text("utf-8")
-        assert len(text) < 40_000
-        assert not any(word in text for word in ("/home", "/tmp", "/root", "/Users", "secret"))
-    assert {file.stem for file in FOLDER.glob("*.json")} == set(NAMES)
