@@ -58,8 +58,9 @@ def finish(*arguments: str, home: Path, **more: str) -> str:
 
 @pytest.mark.slow
 def test_every_command_starts(tmp_path: Path) -> None:
-    code = f"{ABSENT}\nfrom agent.cli.group import main\n"
-    code += f"for name in {list(SUMMARIES)}:\n    main([name, '--help'], standalone_mode=False)"
+    code = f"{ABSENT}\nfrom contextlib import suppress\nfrom agent.cli.group import run_cli\n"
+    code += f"for name in {list(SUMMARIES)}:\n"
+    code += "    with suppress(SystemExit):\n        run_cli([name, '--help'], for_people=True)\n"
     out = run_code(code, home=tmp_path)
     assert out.count("Usage: ") == len(SUMMARIES)
 

@@ -156,7 +156,7 @@ foreign = st.builds(
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.randoms(use_true_random=False), st.lists(foreign, max_size=5))
 def test_lines_in_any_order_and_among_foreign_ones(
     recorded: Recorded, chance: Random, others: list[Json]
