@@ -26,7 +26,7 @@ from agent.answer.schema import (
 )
 from agent.answer.status import decide_end, is_degraded, is_of, list_names
 from agent.calls.budget import CallUsage, round_dollars
-from agent.calls.journal_reader import parent_of
+from agent.calls.journal_lines import parent_of
 from agent.errors import AgentError
 from agent.evidence.credibility import rate_credibility
 from agent.evidence.near_duplicates import find_copies

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from pydantic import Field
 
-from agent.calls.journal_reader import is_of_parent
+from agent.calls.journal_lines import is_of_parent
 from agent.errors import Exhausted
 from agent.state import Frozen
 from agent.state.json_data import Json

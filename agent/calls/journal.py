@@ -1,6 +1,6 @@
 """The journal: the durable record of a run's external calls.
 
-Each call is written as one line when it ends (`journal_reader.py` has the format) and handed to the
+Each call is written as one line when it ends (`journal_lines.py` has the format) and handed to the
 operating system at once, so it survives a crash of the process. The file is synced to the disk
 after the header, after each model call, which is what costs money, and after the answer, which is
 the last line.
@@ -26,7 +26,8 @@ from typing import Any, Literal
 
 from agent.calls.file_lock import Release, lock_file
 from agent.calls.input_file import MAX_LINE_BYTES, require_regular
-from agent.calls.journal_reader import VERSION, is_of_parent, read_journal
+from agent.calls.journal_lines import VERSION, is_of_parent
+from agent.calls.journal_reader import read_journal
 from agent.errors import JournalBusy, JournalError
 from agent.state.json_data import Json
 

@@ -1,13 +1,4 @@
-"""Reading of a journal file: an index of the calls that it holds.
-
-The file has JSON lines. The first is the header: the version of the format, what the run was asked,
-and when. Every other line is a finished call, `{"halt": reason}` where gathering ended early (an
-empty reason says that the run went on after that), or `{"answer": {...}}`, which is the last one of
-a run that ended. Where a run went on after its end, the newest answer counts.
-
-A journal may be anybody's. `JournalHeader`, `CallLine`, `HaltLine` and `AnswerLine` say what a line
-may be; what a call returned is validated when it is recalled.
-"""
+"""Reading of a journal file (`journal_lines.py` has its format): an index of its calls."""
 
 from __future__ import annotations
 
@@ -17,134 +8,17 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, Literal, NamedTuple
+from typing import BinaryIO, Literal, NamedTuple
 
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 
 from agent.calls.input_file import open_regular, read_at, read_lines
-from agent.errors import (
-    NON_RETRYABLE,
-    ExternalCallError,
-    JournalDamaged,
-    JournalError,
-    ModelFailed,
-    ReadFailed,
-    SearchFailed,
-    Spent,
-)
-from agent.state import Attempt, EarlierAnswer, Frozen, ModelCost, Outcome
-from agent.state.claims import MAX_EARLIER
+from agent.calls.journal_lines import VERSION, AnswerLine, CallLine, HaltLine, JournalHeader
+from agent.errors import NON_RETRYABLE, JournalDamaged, JournalError
 from agent.state.json_data import Json, get_path, parse_json
-from agent.state.values import MAX_TOKENS
 
-VERSION = 2  # of the format: since 2 a run that ended has an answer line
 ANSWER_START = b'{"answer": '  # of an answer's line, which is found without parsing the others
 MAX_CALLS = 500_000  # in one file; the index of so many takes 200 MB
-_Seconds = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
-
-
-class _Line(Frozen):
-    """A line of a journal. Fields that this version does not know are ignored."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore", strict=True, defer_build=True)
-
-
-class ParentRun(_Line):
-    """The run that a run follows: its name, where its journal lay, and what was asked before.
-
-    `earlier` has the question of that run last, before it those that led to it.
-    """
-
-    run: str
-    journal: str = ""  # an absolute path
-    earlier: list[EarlierAnswer] = Field(min_length=1, max_length=MAX_EARLIER)
-
-
-class JournalHeader(_Line):
-    """The first line: the version of the format, and the run. A journal of a judge has no run."""
-
-    journal: int = Field(ge=1, le=VERSION)
-    run: str = ""
-    version: str = ""  # of the program
-    prompts: str = ""  # a hash of its prompts
-    topic: str = ""
-    strategy: str = ""
-    reason: str = ""  # why this strategy was chosen
-    search: list[str] = Field(default_factory=list)  # who is asked before those of the settings
-    at: str = Field(default="", pattern=r"^([0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:.]{2,20}Z?)?)?$")
-    request: str = ""  # the name of a server's request
-    warnings: list[str] = Field(default_factory=list)  # about sources that were not used
-    settings: dict[str, Any] = Field(default_factory=dict)
-    parent: ParentRun | None = None
-
-
-def parent_of(header: Json) -> ParentRun | None:
-    """The run that a run follows, from the header of its journal; None if it follows none."""
-    return ParentRun.model_validate(header["parent"]) if header.get("parent") else None
-
-
-class CallLine(_Line):
-    """A finished call. Times are seconds of the run; journals of older versions have no `began`."""
-
-    call: str
-    key: str
-    request: dict[str, Any] = Field(default_factory=dict)
-    began: _Seconds = 0.0
-    seconds: _Seconds = 0.0
-    late: bool = False
-    response: Any = None
-    error: Any = None
-
-
-class HaltLine(_Line):
-    """Gathering ended early, for this reason; an empty one says that the run went on."""
-
-    halt: str
-
-
-class AnswerLine(_Line):
-    """The answer object with which the run ended."""
-
-    answer: dict[str, Any]
-
-
-#: What a failed call of each kind raises.
-ERROR_CLASSES: dict[str, type[ExternalCallError]] = {
-    "ask": ModelFailed,
-    "search": SearchFailed,
-    "read": ReadFailed,
-}
-
-
-class RecordedError(Frozen):
-    """How a failed call is written in a journal."""
-
-    outcome: Outcome
-    message: str
-    remedy: str
-    attempts: tuple[Attempt, ...]
-    #: Of replies that could not be used; not written where there were none.
-    input_tokens: int = Field(default=0, ge=0, le=MAX_TOKENS)
-    output_tokens: int = Field(default=0, ge=0, le=MAX_TOKENS)
-    usd: float | None = Field(default=0.0, ge=0, allow_inf_nan=False)
-    costs: tuple[ModelCost, ...] = ()
-
-
-def encode_error(error: ExternalCallError) -> Json:
-    """An error as it is written."""
-    values = {name: getattr(error, name) for name in ("outcome", "message", "remedy", "attempts")}
-    recorded = RecordedError(**values, **error.spent._asdict(), costs=error.costs)
-    unpaid = set() if any(error.spent) else {*Spent._fields, "costs"}
-    return recorded.model_dump(mode="json", exclude=unpaid)
-
-
-def decode_error(kind: str, written: Json) -> ExternalCallError:
-    """The error of a call that a journal holds. Raises ValueError."""
-    values = dict(RecordedError.model_validate(written))
-    spent = Spent(*(values.pop(name) for name in Spent._fields))
-    return ERROR_CLASSES[kind](values.pop("message"), **values, spent=spent)
-
-
 #: What code raises that meets a recorded value of another shape than it takes.
 DAMAGE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
 
@@ -168,11 +42,6 @@ class LineSpan(NamedTuple):
     refused: bool  # failed for want of a key or of credit, which the user may have added since
     late: bool  # ended after gathering had ended early, and the run has not gone on since
     ended_at: float  # in seconds of the run
-
-
-def is_of_parent(line: Json) -> bool:
-    """Whether a call asked the journal of an earlier run: it cost nothing."""
-    return "run" in line.get("request", {})
 
 
 class CallIndex(Mapping[str, Json]):

@@ -9,7 +9,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from agent.calls.deadline import GroupDeadline, WaitLimits
 from agent.calls.journal import Journal, call_key
-from agent.calls.journal_reader import ERROR_CLASSES, CallLine, decode_error, encode_error
+from agent.calls.journal_lines import ERROR_CLASSES, CallLine, decode_error, encode_error
 from agent.calls.threads import spawn
 from agent.errors import AgentError, ExternalCallError, Halt, JournalDamaged, JournalError, Stopped
 from agent.state.json_data import Json

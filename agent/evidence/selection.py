@@ -5,15 +5,15 @@ from __future__ import annotations
 import html
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Collection, Iterable, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from agent.evidence.bm25 import join_spans, rank_texts, ranked_length, ranked_spans
+from agent.evidence.bm25 import join_spans, rank_texts, ranked_length
+from agent.evidence.passages import PassageSpan, cut_passages, ranked_passages
 from agent.evidence.proper_names import is_named, plain_name
 from agent.evidence.quantities import find_years
-from agent.evidence.sentences import PASSAGE, Span, split_sentences
+from agent.evidence.sentences import split_sentences
 from agent.evidence.tokens import estimate_tokens
 from agent.evidence.words import content_words, fold
 from agent.state import Quote, Source
@@ -66,12 +66,12 @@ def select_passages(
     asked = (queries,) if isinstance(queries, str) else tuple(dict.fromkeys(queries))
     words = " ".join(asked)
     most = ranked_length(sources) if length is None else length
-    pieces = [(s, piece) for s in sources for piece in _ranked_passages(s.page.text, words, most)]
+    pieces = [(s, piece) for s in sources for piece in ranked_passages(s.page.text, words, most)]
     scores = _score_for_each(pieces, asked, memory)
     fitting = _Fitting(budget)
     least = least_share * max(scores, default=0.0)
     for source, note in ((s, q) for q in memory.notes for s in sources if s.n == q.source):
-        fitting.offer(source, _PassageSpan(note.start, note.end), 1.0)
+        fitting.offer(source, PassageSpan(note.start, note.end), 1.0)
     for i in _order_by_rank(pieces, scores, asked, memory.read):
         if scores[i] >= least:
             fitting.offer(*pieces[i], scores[i])
@@ -88,7 +88,7 @@ def select_quoted(
         for quote in quotes
         for source in sources
         if source.n == quote.source
-        for piece in _cut_passages(source.page.text)
+        for piece in cut_passages(source.page.text)
         if piece.start < quote.end and quote.start < piece.end
     )
     for source, piece in pieces:
@@ -125,19 +125,19 @@ class _Fitting:
     """Takes passages as they are offered, best first, while they fit a budget of tokens."""
 
     def __init__(self, budget: int) -> None:
-        self.chosen: list[tuple[Source, _PassageSpan]] = []
+        self.chosen: list[tuple[Source, PassageSpan]] = []
         self.same: dict[int, int] = {}  # a source that repeats another one, and which
         self._left = budget
         self._shown: set[int] = set()  # numbers of sources
         self._shown_by: dict[str, int] = {}  # the source that shows each sentence
 
-    def offer(self, source: Source, piece: _PassageSpan, score: float) -> None:
+    def offer(self, source: Source, piece: PassageSpan, score: float) -> None:
         """Take a passage if it fits, tells something of the question, and repeats no other one."""
         is_shown = source.n in self._shown
         if self._left < LEAST or (is_shown and not score):
             return
         text = source.page.text
-        cost = sum(estimate_tokens(text[a:b]) for a, b in _shown_spans(piece))
+        cost = sum(estimate_tokens(text[a:b]) for a, b in piece.shown_spans())
         cost += 0 if is_shown else HEADER
         if is_shown and cost > self._left:
             return
@@ -156,50 +156,7 @@ class _Fitting:
                 self._shown_by.setdefault(sentence, source.n)
 
 
-def _ranked_passages(text: str, query: str, length: int) -> Iterator[_PassageSpan]:
-    """The passages of a text, or of the parts of it that are ranked where it is too long."""
-    for start, end in ranked_spans(text, query, length):
-        head = _find_table_head(text, start) if start else (0, 0)
-        for a, b, (above, below) in _cut_passages(text[start:end]):
-            heading = (above + start, below + start) if below else head
-            yield _PassageSpan(a + start, b + start, heading)
-
-
-def _find_table_head(text: str, start: int) -> Span:
-    """The first line of the table in whose rows an offset lies; an empty span for no long one.
-
-    The rows of a long table do not name their columns: see `documents/formats/grid.py`.
-    """
-    if not is_row(text[start : text.find("\n", start) % (len(text) + 1)]):
-        return (0, 0)
-    return next((head for head, a, b in _find_long_tables(text) if a <= start < b), (0, 0))
-
-
-@lru_cache(maxsize=16)
-def _find_long_tables(text: str) -> list[tuple[Span, int, int]]:
-    """The first lines of the long tables of a text, and where these begin and end."""
-    found = []
-    for table in _TABLE.finditer(text):
-        start, end = table.span()
-        if text.count("\n", start, end) >= LONG_TABLE:
-            found.append(((start, text.index("\n", start)), start, end))
-    return found
-
-
-class _PassageSpan(NamedTuple):
-    """A passage, and where the heading of its section stands (empty where there is none)."""
-
-    start: int
-    end: int
-    heading: Span = (0, 0)
-
-
-_Piece = tuple[Source, _PassageSpan]
-
-
-def _shown_spans(piece: _PassageSpan) -> list[Span]:
-    """The spans to show of a passage: its heading, if that stands before it, and itself."""
-    return [piece.heading, piece[:2]] if 0 < piece.heading[1] <= piece.start else [piece[:2]]
+_Piece = tuple[Source, PassageSpan]
 
 
 #: What moves a passage's score beside its words, as shares of the best score. Set by hand while
@@ -219,8 +176,6 @@ ALL_QUERIES = 1.0
 #: hops and 40 of one, the half for tuning) 29 and 27 were right with 0, 34 and 29 with .4, 36 and
 #: 28 with .75, 32 and 27 with .4 in the first round and 1 later: `evals --only reading`.
 FURTHER = 0.4
-#: Rows one below the other, and how many of them are a long table.
-_TABLE, LONG_TABLE = re.compile(r"(?:^[^\n]* \| [^\n]*\n?)++", re.M), 500
 _AGAINST = frozenset({"v", "vs", "versus", "against"})
 _APPENDIX = re.compile(
     r"(?:references|external links|notes|see also|further reading|bibliography|sources|footnotes)$",
@@ -250,7 +205,7 @@ def _score_for_each(
 
 def _score_passages(pieces: Sequence[_Piece], query: str) -> list[float]:
     """The score of each passage: by its words, its heading and title, and its place on the page."""
-    shown = [" ".join(s.page.text[a:b] for a, b in _shown_spans(piece)) for s, piece in pieces]
+    shown = [" ".join(s.page.text[a:b] for a, b in piece.shown_spans()) for s, piece in pieces]
     names = [f"{s.page.title} {text}" for (s, _), text in zip(pieces, shown, strict=True)]
     scores = rank_texts(names, query)
     top = max(scores, default=0.0)
@@ -268,68 +223,12 @@ def _score_passages(pieces: Sequence[_Piece], query: str) -> list[float]:
     return fit
 
 
-@lru_cache(maxsize=64)
-def _cut_passages(text: str) -> list[_PassageSpan]:
-    """Cut a text into passages. A section or table begins one, but not after a small section."""
-    pieces: list[_PassageSpan] = []
-    heading = (0, 0)
-    spans = split_sentences(text)
-    for at, (start, end) in enumerate(spans):
-        opens = _opening_of(text, spans, at)
-        if opens == "section":
-            heading = (start, end)
-            _join_tail(pieces)
-        small = pieces and start - pieces[-1].start < PASSAGE // 4
-        if pieces and end - pieces[-1].start <= PASSAGE and (small or not opens):
-            pieces[-1] = pieces[-1]._replace(end=end)
-        else:
-            cuts = range(start, end, 2 * PASSAGE)
-            pieces.extend(_PassageSpan(a, min(a + 2 * PASSAGE, end), heading) for a in cuts)
-    return pieces
-
-
-def _join_tail(pieces: list[_PassageSpan]) -> None:
-    """Join the small end of a section to its passage before it, not to the section that follows."""
-    if len(pieces) < 2:
-        return
-    before, last = pieces[-2:]
-    if before.heading == last.heading and last.end - last.start < PASSAGE // 4:
-        pieces[-2:] = [before._replace(end=last.end)]
-
-
-def _opening_of(text: str, spans: Sequence[Span], at: int) -> str:
-    """ "section" for a heading, "table" for the first row of a table, else ""."""
-    lines = [text[slice(*spans[i])] if 0 <= i < len(spans) else "" for i in range(at - 1, at + 2)]
-    before, line, after = lines
-    if is_row(line):
-        prose = not is_row(before) and not is_heading(before)
-        return "table" if before and prose else ""
-    alone = text[spans[at][1] : spans[at][1] + 1] == "\n"
-    return "section" if alone and is_heading(line) and not (after and is_heading(after)) else ""
-
-
-_MARKED = re.compile(r"#{1,6}\s|\*\*[^*]+\*\*:?$")
-_ITEM = re.compile(r"(?:[-*+•‣–>]|\d{1,3}[.)])\s")
-
-
-def is_row(line: str) -> bool:
-    """Whether a line is a row of a table: cells with bars between them."""
-    return " | " in line or line.startswith("| ")
-
-
-def is_heading(line: str) -> bool:
-    """Whether a line by itself looks like a heading: marked as one, or short and no sentence."""
-    short = 0 < len(line) < 60 and line[-1].isalnum() and ":" not in line
-    is_alone = short and not is_row(line) and not _ITEM.match(line)
-    return "\n" not in line and bool(is_alone or _MARKED.match(line))
-
-
 def _excerpts(
     sources: Sequence[Source], pieces: Sequence[_Piece], same: dict[int, int]
 ) -> tuple[Excerpt, ...]:
     excerpts = []
     for source in sources:
-        own = (_shown_spans(piece) for one, piece in pieces if one.n == source.n)
+        own = (piece.shown_spans() for one, piece in pieces if one.n == source.n)
         spans = sorted(set(chain(*own)))
         if spans or source.n in same:
             # neighbours are one, so that a quote may run across their border

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 
 from agent.calls.journal import Journal
-from agent.calls.journal_reader import has_header, parent_of, read_header, read_journal
+from agent.calls.journal_lines import parent_of
+from agent.calls.journal_reader import has_header, read_header, read_journal
 from agent.calls.rate_limits import RateLimiter, no_rate_limits
 from agent.errors import UsageError
 from agent.run.compose_calls import cache_sources, compose_calls

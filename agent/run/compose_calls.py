@@ -12,7 +12,7 @@ from agent.calls import ExternalCalls, Parent, Task, spawn
 from agent.calls.budget import Budget, Caps, sum_usage
 from agent.calls.egress_filter import QueryGuard
 from agent.calls.journal import Journal
-from agent.calls.journal_reader import parent_of
+from agent.calls.journal_lines import parent_of
 from agent.calls.rate_limits import RateLimiter
 from agent.errors import Spent
 from agent.llm import Model, ModelChain

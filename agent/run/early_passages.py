@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from agent.answer.addresses import CorpusAddresses
 from agent.answer.counts import format_count
-from agent.calls.journal_reader import is_of_parent
+from agent.calls.journal_lines import is_of_parent
 from agent.evidence import is_heading, is_row, rank_texts, split_sentences
 from agent.search.parent_pages import pages_of
 from agent.state import (

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from agent.calls.journal_reader import ParentRun, find_journals, has_header, read_header
+from agent.calls.journal_lines import ParentRun
+from agent.calls.journal_reader import find_journals, has_header, read_header
 from agent.errors import JournalError, UsageError
 from agent.evidence.markers import strip_markers
 from agent.run.header import journal_path

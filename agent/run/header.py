@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from agent.calls.journal_reader import JournalHeader, ParentRun
+from agent.calls.journal_lines import JournalHeader, ParentRun
 from agent.errors import JournalError, UsageError
 from agent.run.retriever import find_corpus
 from agent.run.validate_request import clean_topic, requested_slots, resolve_strategy

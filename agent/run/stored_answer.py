@@ -13,13 +13,8 @@ from pydantic import ValidationError
 from agent.answer.build import build_run_info, clean_answer
 from agent.answer.schema import Answer, SourceCounts, Usage, upgrade_answer
 from agent.calls.budget import round_dollars, sum_usage
-from agent.calls.journal_reader import (
-    Recording,
-    decode_error,
-    read_journal,
-    read_newest_answer,
-    translate_damage,
-)
+from agent.calls.journal_lines import decode_error
+from agent.calls.journal_reader import Recording, read_journal, read_newest_answer, translate_damage
 from agent.errors import JournalDamaged, JournalError
 from agent.evidence.markers import strip_markers
 from agent.state import Claim, Event, Failed, Hit, Page, PageRead, Research, Searched, SearchResults

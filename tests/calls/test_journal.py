@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from agent.calls.deadline import WaitLimits
 from agent.calls.journal import Journal
-from agent.calls.journal_reader import VERSION, read_journal
+from agent.calls.journal_lines import VERSION
+from agent.calls.journal_reader import read_journal
 from agent.calls.recorded_call import RecordedCall
 from agent.errors import Exhausted, ExternalCallError, JournalError, SearchFailed, Stopped
 from agent.run.begin import research
