@@ -238,7 +238,7 @@ def _compose() -> list[str]:
             continue
         version = subprocess.run([*command, "version", "--short"], capture_output=True, text=True)
         if version.returncode == 0:
-            return command
+            return [*command, "-f", "docs/compose.yaml"]
     return []
 
 
