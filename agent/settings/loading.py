@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from agent.errors import UsageError
+from agent.settings.dotenv_limits import build_refusal, find_risks, find_user_keys
 from agent.settings.fields import DEPTHS, Settings, split_list
-from agent.settings.risks import build_refusal, find_risks, find_user_keys
 from agent.settings.variable_names import ENVIRONMENT, KNOWN_VARIABLES, LIBRARY_VARIABLES
 from agent.settings.variables import Variable, read_variables, warn_once
 from agent.state import RunRequest

@@ -6,8 +6,8 @@ be computed from the events is a property of `Research`.
 
 from agent.state.claims import *
 from agent.state.events import *
-from agent.state.knowledge import *
 from agent.state.plans import *
 from agent.state.reports import *
+from agent.state.research import *
 from agent.state.run_request import *
 from agent.state.values import *
