@@ -156,7 +156,7 @@ class Budget:
         return True
 
     def left_for_call(self, cost: Cost, *, last: bool = False) -> Caps:
-        """What is left for a call that was reserved with this cost, beside what others may take."""
+        """What is left for a call that was reserved with this cost, after what others may take."""
         with self._lock:
             taken = self._sum_taken(*(() if last else (self._answer_cost,)))
         caps = self._caps
@@ -192,10 +192,10 @@ def sum_usage(calls: Iterable[Json]) -> CallUsage:
 
 
 def usage_of(call: Json) -> CallUsage:
-    """What a finished call used, from its journal line. The extractive engine is no model.
+    """What a finished call used, from its journal line. The extractive backend is no model.
 
     Replies that could not be used count, too. What comes from an earlier run does not. Journals of
-    older versions do not tell what each model was paid for.
+    older versions have no costs of single models.
     """
     if is_of_parent(call):
         return CallUsage()
@@ -205,13 +205,13 @@ def usage_of(call: Json) -> CallUsage:
     paid = {name: result[name] for name in PAID if name in result}
     if call["call"] == "search":
         return CallUsage(searches=1, **paid)
-    asked = (
+    requests = (
         attempt["provider"] != "extractive" and attempt["outcome"] != "no_key"
         for attempt in result["attempts"]
     )
     costs = ((cost["model"], cost | {"calls": 1}) for cost in result.get("costs", ()))
     return CallUsage(
-        llm_calls=sum(asked),
+        llm_calls=sum(requests),
         mended=bool(result.get("mended")),
         by_model=sum_by_model(costs),
         **paid,
@@ -220,11 +220,11 @@ def usage_of(call: Json) -> CallUsage:
 
 def sum_usages(parts: Iterable[CallUsage]) -> CallUsage:
     """The sum of usages. Its `usd` is None as soon as one price is not known."""
-    known = list(parts)
-    models = ((name, used.model_dump()) for one in known for name, used in one.by_model.items())
+    usages = list(parts)
+    models = ((name, used.model_dump()) for one in usages for name, used in one.by_model.items())
     return CallUsage(
-        **{name: sum(getattr(one, name) for one in known) for name in COUNTS},
-        usd=sum_usd([one.usd for one in known]),
+        **{name: sum(getattr(one, name) for one in usages) for name in COUNTS},
+        usd=sum_usd([one.usd for one in usages]),
         by_model=sum_by_model(models),
     )
 

@@ -39,7 +39,7 @@ class Task(Frozen, Generic[AnswerT]):
 
     A language model gets `system_prompt`, `prompt` and the JSON schema of the answer type. That
     schema holds the docstrings of the answer's models and the descriptions of their fields, so
-    these are prompt text. The extractive engine, which is no model, answers from the typed inputs.
+    these are prompt text. The extractive backend, which is no model, answers from the typed inputs.
     Prompts are deterministic: they depend on the inputs alone, never on a clock or on chance.
     """
 
@@ -52,7 +52,7 @@ class Task(Frozen, Generic[AnswerT]):
     _answer_type: ClassVar[type[Frozen]]
 
     topic: str
-    today: str = ""  # the day on which the run began, as YYYY-MM-DD; empty: not told
+    today: str = ""  # the day on which the run began, as YYYY-MM-DD; empty: not given to the model
     slots: tuple[Slot, ...] = ()
     evidence: tuple[Excerpt, ...] = ()
     language: str = ""  # a BCP 47 tag; empty: the language of the topic
@@ -91,7 +91,7 @@ class Task(Frozen, Generic[AnswerT]):
 
     @abstractmethod
     def system_prompt(self) -> str:
-        """The system prompt: the standing instructions."""
+        """The system prompt: the same instructions for every input."""
 
     @abstractmethod
     def prompt(self) -> str:
@@ -148,10 +148,7 @@ class AskMany(Ask, Protocol):
     def collect(
         self, tasks: Sequence[Task[AnswerT]], /
     ) -> Iterator[Reply[AnswerT] | ExternalCallError | Halt]:
-        """Outcomes in the order of the tasks, which are asked side by side.
-
-        Where the run is halted, those that have ended are told all the same.
-        """
+        """Outcomes in the order of the tasks, which run in parallel; a Halt for those not made."""
 
 
 class Call(Protocol[RequestT, ResponseT]):

@@ -1,9 +1,9 @@
 """QueryGuard: no search query gives away a key, the instructions of a prompt, or a page's text.
 
-A page that is read may order a model to put what it was told into a query. What a query repeats of
-a prompt is found word for word, also backwards, in rot13, base64 or hexadecimal. A model that
-spells it in another way, or in small pieces, is not found out: what bounds that is the length of a
-query, the budget, and that a query goes to none but the search services of the user.
+A page may order a model to put parts of its prompt into a query. What a query repeats of a prompt
+is found word for word, also backwards, in rot13, base64 or hexadecimal. Other spellings and small
+pieces are not found: the length of a query and the budget bound them, and a query goes only to the
+search services of the user.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class QueryGuard:
         self._texts: dict[str, None] = {}
 
     def watch(self, task: Task[Any]) -> None:
-        """Note what a model is about to be told."""
+        """Note the text of a prompt before it is sent."""
         self._rules[_letters(task.system_prompt())] = None
         for excerpt in task.evidence:
             self._texts.update(dict.fromkeys(map(_letters, excerpt.passages)))
@@ -58,10 +58,10 @@ class QueryGuard:
             if self._repeats(reading, self._texts, MAX_TEXT_LETTERS):
                 raise _refusal("repeats the text of a page")
 
-    def _repeats(self, said: str, texts: Iterable[str], most: int) -> bool:
+    def _repeats(self, query: str, texts: Iterable[str], most: int) -> bool:
         """Whether a query has more than `most` letters in a row of a text, and not of its topic."""
-        length = most // DENSE if 2 * len(_DENSE_LETTER.findall(said)) > len(said) else most
-        runs = [said[i : i + length] for i in range(len(said) - length + 1)]
+        length = most // DENSE if 2 * len(_DENSE_LETTER.findall(query)) > len(query) else most
+        runs = [query[i : i + length] for i in range(len(query) - length + 1)]
         new = [run for run in runs if run not in self._topic]
         return any(run in text for text in tuple(texts) for run in new)
 
@@ -77,7 +77,7 @@ def _letters(text: str) -> str:
 
 
 def _readings(query: str) -> Iterator[str]:
-    """A query as it stands, and decoded in the ways that every model knows."""
+    """A query as it is, and decoded in the ways that every model knows."""
     yield query
     yield query[::-1]
     yield codecs.encode(query, "rot13")

@@ -1,4 +1,4 @@
-"""Locks between processes: one writes a file, others are told that it is in use."""
+"""Locks between processes: one process writes a file, and others find it locked."""
 
 from __future__ import annotations
 

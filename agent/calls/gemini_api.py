@@ -16,7 +16,7 @@ from agent.calls.http import (
     QUOTA_WAIT,
     Endpoint,
     describe_redirect,
-    find_told_wait,
+    find_wait_in_text,
     parse_retry_after,
 )
 from agent.calls.transport import find_proxy, load_tls_context
@@ -102,12 +102,12 @@ class GeminiConnection:
 
         account = self._account
         if account.project:
-            way: dict[str, Any] = {"vertexai": True, "project": account.project}
-            way["location"] = account.location
+            access: dict[str, Any] = {"vertexai": True, "project": account.project}
+            access["location"] = account.location
         else:
-            way = {"vertexai": False, "api_key": account.key}
+            access = {"vertexai": False, "api_key": account.key}
         no_replay = DebugConfig(client_mode=None, replays_directory=None, replay_id=None)
-        return Client(**way, http_options=self._http_options(), debug_config=no_replay)
+        return Client(**access, http_options=self._http_options(), debug_config=no_replay)
 
     def _http_options(self) -> HttpOptions:
         from google.genai import types
@@ -151,7 +151,7 @@ class GeminiConnection:
             raise self._endpoint.build_error("unavailable", detail) from None
 
     def probe(self, name: str) -> int | None:
-        """The window of a model in tokens, None if it is not told; costs nothing.
+        """The window of a model in tokens, None if unknown; costs nothing.
 
         Asks `models.get` of the Gemini API. Raises `error_class` where the key does not work or the
         model does not exist.
@@ -164,9 +164,9 @@ class GeminiConnection:
         return model.input_token_limit
 
     def _translate(self, error: APIError) -> ExternalCallError:
-        said, remedy = f"{error.code} {error.message or error.status}", ""
+        detail, remedy = f"{error.code} {error.message or error.status}", ""
         if error.code and 300 <= error.code < 400:
-            said = f"HTTP {error.code}, {describe_redirect(_headers_of(error).get('location'))}"
+            detail = f"HTTP {error.code}, {describe_redirect(_headers_of(error).get('location'))}"
             remedy = "Set GOOGLE_GEMINI_BASE_URL to the address that answers."
         outcome = self._endpoint.classify(error.code or 0, f"{error.status} {error.message}")
         if error.code == 429:  # the quota of one model is no other model's: the next one is asked
@@ -174,7 +174,7 @@ class GeminiConnection:
             is_spent = "PerDay" in quota and "PerModel" not in quota
             outcome = "no_credit" if is_spent else "rate_limited"
         wait = _retry_after_of(error)
-        return self._endpoint.build_error(outcome, f"Gemini: {said}", wait, remedy)
+        return self._endpoint.build_error(outcome, f"Gemini: {detail}", wait, remedy)
 
 
 def count_tokens(response: GenerateContentResponse) -> dict[str, int]:
@@ -194,8 +194,8 @@ def _headers_of(error: APIError) -> Mapping[str, str]:
 
 def _retry_after_of(error: APIError) -> float | None:
     """Seconds to wait, from `Retry-After` (seconds or a date), else from google.rpc.RetryInfo."""
-    told = find_told_wait(error.message or "")
-    if error.code == 429 and ("PerDay" in str(error.details) or told == QUOTA_WAIT):
+    wait = find_wait_in_text(error.message or "")
+    if error.code == 429 and ("PerDay" in str(error.details) or wait == QUOTA_WAIT):
         return QUOTA_WAIT
     from_header = parse_retry_after(_headers_of(error).get("retry-after"), time.time())
     if from_header is not None:
@@ -204,4 +204,4 @@ def _retry_after_of(error: APIError) -> float | None:
     rows = get_objects(error.details, "error", "details") or get_objects(error.details, "details")
     delays = (row["retryDelay"] for row in rows if isinstance(row.get("retryDelay"), str))
     from_details = parse_retry_after(next(delays, "").removesuffix("s"), time.time())
-    return told if from_details is None else from_details
+    return wait if from_details is None else from_details

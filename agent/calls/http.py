@@ -135,7 +135,7 @@ class Endpoint:
         """The error for a refusal with HTTP status 200: a text, or a body. It says the outcome."""
         text = message if isinstance(message, str) else find_error_message(message)
         outcome = self.classify(_find_status(message), text, otherwise)
-        return self.build_error(outcome, text, find_told_wait(text))
+        return self.build_error(outcome, text, find_wait_in_text(text))
 
     def classify(self, status: int, text: str, otherwise: Outcome = "rejected") -> Outcome:
         """The outcome of an error, by what the service says of it and then by its status."""
@@ -143,8 +143,8 @@ class Endpoint:
             otherwise = "not_found"
         by_class = "unavailable" if status >= 500 else otherwise
         by_status = OUTCOMES_BY_STATUS.get(status, by_class)
-        told = (out for words, out in OUTCOMES_BY_TEXT.items() if re.search(words, text, re.I))
-        outcome = next(told, by_status)
+        matches = (out for words, out in OUTCOMES_BY_TEXT.items() if re.search(words, text, re.I))
+        outcome = next(matches, by_status)
         return "blocked" if outcome == "bad_key" and not self.key_name else outcome
 
     def build_error(
@@ -220,7 +220,7 @@ class Endpoint:
         redirect = f", {describe_redirect(headers.get('Location'))}" if status < 400 else ""
         detail = f"HTTP {status}{redirect}"
         detail += f": {message}" if message else ""
-        retry_after = _find_wait(headers, time.time()) or find_told_wait(message)
+        retry_after = _find_wait(headers, time.time()) or find_wait_in_text(message)
         return self.build_error(outcome, detail, retry_after)
 
     def parse_object(self, data: bytes) -> Json:
@@ -253,11 +253,11 @@ def find_error_message(body: object) -> str:
         *(get_path(body, *path.split(".")) for path in paths.split()),
         *(get_path(listed, name) for name in ("message", "detail", "msg")),
     )
-    said = next((text for text in messages if isinstance(text, str) and text), "")
+    message = next((text for text in messages if isinstance(text, str) and text), "")
     named = ("error", "code"), ("error", "param"), ("code",)
     names = [get_path(listed, "loc", -1), *(get_path(body, *path) for path in named)]
-    more = [name for name in names if isinstance(name, str) and name not in said]
-    return f"{said} ({', '.join(more)})" if more else said
+    more = [name for name in names if isinstance(name, str) and name not in message]
+    return f"{message} ({', '.join(more)})" if more else message
 
 
 def _find_status(body: object) -> int:
@@ -266,13 +266,13 @@ def _find_status(body: object) -> int:
     return next((int(c) for c in codes if re.fullmatch(r"[45]\d\d", str(c))), 0)
 
 
-def find_told_wait(message: str) -> float | None:
-    """Seconds to wait, from the words of an error; None if they tell none. A limit of 0 is long."""
+def find_wait_in_text(message: str) -> float | None:
+    """Seconds to wait, from the text of an error; None if it has none. A limit of 0 is long."""
     if re.search(r"\blimit:? 0\b(?!\.)", message, re.I):
         return QUOTA_WAIT
-    if not (told := _WAIT.search(message)):
+    if not (wait := _WAIT.search(message)):
         return None
-    return int(told[1] or 0) * 60 + float(told[2]) / (1000 if told[3].lower() == "ms" else 1)
+    return int(wait[1] or 0) * 60 + float(wait[2]) / (1000 if wait[3].lower() == "ms" else 1)
 
 
 def describe_redirect(location: str | None) -> str:

@@ -1,6 +1,6 @@
-"""Files that somebody else may have made: regular files only, of bounded size, read without a wait.
+"""Files that are untrusted: regular files only, of bounded size, read without a wait.
 
-A path from a command line, and even more one that stands in a file, may name a pipe, a device or a
+A path from a command line, or from a file, may name a pipe, a device or a
 file of /proc. Opening a pipe waits, /dev/zero has no end, and the size of a file of /proc is 0.
 """
 

@@ -184,7 +184,7 @@ class Journal:
         return True
 
     def halt(self, reason: str, keys: Iterable[str]) -> str:
-        """Record that gathering ended early; returns why it first did, as a replay tells it.
+        """Record that gathering ended early; returns why it first did, as a replay reports it.
 
         `keys` are the calls that nobody waits for any longer. Those among them that end later are
         recorded as late, since they were paid for; only a resume uses them.

@@ -1,6 +1,6 @@
 """Prices of models. They change, so each has the date from which it holds.
 
-The built-in prices are in `prices.json` beside this file. A user's file of the same form
+The built-in prices are in `prices.json`. A user's file of the same form
 (PRICES_FILE) takes precedence, model by model. They are from
 https://ai.google.dev/gemini-api/docs/pricing and
 https://platform.claude.com/docs/en/about-claude/pricing, read in October and November 2026. That of

@@ -152,7 +152,7 @@ class RecordedCall(ABC, Generic[Req, Res]):
             first = self._journal.halt(halt.message, self._abandoned_keys(requests))
             if first == halt.message or isinstance(halt, Stopped):
                 raise
-            raise type(halt)(first) from None  # calls side by side may reach two limits
+            raise type(halt)(first) from None  # parallel calls may reach two limits
 
     def _abandoned_keys(self, requests: Sequence[Req]) -> list[str]:
         """The calls that nobody waits for after a halt.
@@ -198,7 +198,7 @@ class RecordedCall(ABC, Generic[Req, Res]):
         return False
 
     def _make(self, flight: Flight) -> None:
-        """Make the call, and record what comes of it."""
+        """Make the call and record its outcome."""
         outcome: Res | ExternalCallError
         try:
             outcome = self.make(flight.request)
@@ -271,7 +271,7 @@ class RecordedCall(ABC, Generic[Req, Res]):
         return True
 
     def _decode(self, request: Req, line: CallLine) -> tuple[Res | ExternalCallError, Json]:
-        """What a line says came of a call, and the same as it is written."""
+        """The outcome of a call, and the same as it is written."""
         if "error" in line.model_fields_set:
             error = decode_error(self.name, line.error)
             return error, {"error": encode_error(error)}
@@ -287,5 +287,5 @@ class RecordedCall(ABC, Generic[Req, Res]):
     def _describe(self, flight: Flight) -> str:
         """A call in words for the user."""
         body = flight.body
-        said = body.get("query") or body.get("url") or body.get("task") or ""
-        return f"{self.name} {said}"
+        subject = body.get("query") or body.get("url") or body.get("task") or ""
+        return f"{self.name} {subject}"

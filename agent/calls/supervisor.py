@@ -48,7 +48,7 @@ def end(reason: str = "") -> NoReturn:
 
 
 def find_descendants(root: int) -> set[int]:
-    """The processes that came of one, where the system tells; not those that wait to be reaped."""
+    """The descendants of a process, where the system lists them; without zombies."""
     parents: dict[int, int] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError, ValueError, IndexError):

@@ -63,8 +63,8 @@ def _load_context(named: tuple[tuple[str, str], ...]) -> ssl.SSLContext:
 
 def load_proxies() -> dict[str, str]:
     """The proxy of each scheme that has one, by the environment or the system."""
-    told = getproxies()
-    found = {s: told.get(s) or told.get("all") or "" for s in ("http", "https")}
+    named = getproxies()
+    found = {s: named.get(s) or named.get("all") or "" for s in ("http", "https")}
     proxies = {s: p if "://" in p else f"http://{p}" for s, p in found.items() if p}
     return {s: p.replace("socks://", "socks5://", 1) for s, p in proxies.items()}
 

@@ -56,7 +56,7 @@ def ranked_spans(text: str, query: str, length: int) -> list[Span]:
 
 
 def join_spans(spans: Iterable[Span], gap: int = 0) -> list[Span]:
-    """Sorted spans, those as one that stand at most `gap` characters apart."""
+    """Sorted spans, those as one that are at most `gap` characters apart."""
     joined: list[Span] = []
     for start, end in spans:
         if joined and start - joined[-1][1] <= gap:
@@ -107,7 +107,7 @@ def rank_texts(texts: Sequence[str], query: str) -> list[float]:
 
 def word_shares(words: Sequence[str], bags: Sequence[Collection[str]]) -> dict[str, float]:
     """What share of a query each of its words is: the rarer among bags of words, the more."""
-    held = {word: sum(word in bag for bag in bags) for word in words}
-    rarity = {w: math.log(1 + (len(bags) - n + 0.5) / (n + 0.5)) + 0.5 for w, n in held.items()}
+    counts = {word: sum(word in bag for bag in bags) for word in words}
+    rarity = {w: math.log(1 + (len(bags) - n + 0.5) / (n + 0.5)) + 0.5 for w, n in counts.items()}
     total = sum(rarity.values())
     return {word: value / total for word, value in rarity.items()}

@@ -24,7 +24,7 @@ MOST_CLAIMS = 200  # of an answer
 LIST_WORDS = 200  # of an answer with a list or a table, unless its limit is higher
 LIST_ITEMS = 12  # the same
 
-#: Markers that stand after the full stop of their sentence.
+#: Markers after the full stop of their sentence.
 _LATE = re.compile(
     r"(?<![.!?؟۔।。！？])([.!?؟۔।。！？]+[)\"'”’»」』]*)[ \t]*((?:\[\d{1,9}\][ \t]*)+)"
 )
@@ -58,10 +58,10 @@ def compose_answer(
 
 
 def _cite_where_found(text: str, places: Iterable[tuple[int, int]]) -> str:
-    """A text whose markers name the pages on which their quotes stand, as `(told, found)`."""
+    """A text whose markers name the pages that have their quotes, as `(cited, found)`."""
     markers: dict[int, dict[int, None]] = {}
-    for told, found in places:
-        markers.setdefault(told, {})[found] = None
+    for cited, found in places:
+        markers.setdefault(cited, {})[found] = None
     return MARKER.sub(lambda m: join_markers(markers.get(int(m[1]), (m[1],))), text)
 
 
@@ -122,9 +122,8 @@ def order_quotes(quotes: Iterable[Quote]) -> tuple[Quote, ...]:
 def locate_citation(cited: Cited, sources: Sequence[Source], claim: str = "") -> tuple[Quote, ...]:
     """The quotes of a citation, located on its page; () if they are not there.
 
-    One of several words that stands word for word on another page was taken from that one. One that
-    stands nowhere is the sentence nearest to it; one that was left out, that nearest to the `claim`
-    which cites it.
+    One of several words that is on another page word for word was taken from that one. One that is
+    nowhere becomes the sentence nearest to it; one that was left out, that nearest to the `claim`.
     """
     source = next((source for source in sources if source.n == cited.source), None)
     if source and (quote := anchor_quote(cited.quote, source)):

@@ -30,8 +30,8 @@ THRESHOLDS = {"host": 0.2, "source-design": 0.5}
 HOSTILE = 0.1  # satire and inventions, which are read in no case
 SPARED = 3  # sources that pass where all would be blocked: as many as one query may read
 RECENT = 0.1
-REFERENCE = 0.8  # the standing from which a host weighs more than unknown ones
-FREE = 0.3  # the standing of platforms and free hosts
+REFERENCE = 0.8  # the score from which a host weighs more than unknown ones
+FREE = 0.3  # the score of platforms and free hosts
 LONGEST_HOST = 253  # characters, by DNS
 _RELATIVE = re.compile(r"\b(?:(?:hour|day|week|minute)s? ago|yesterday|today)\b|[天时]前", re.I)
 
@@ -62,8 +62,8 @@ RETRACTED = Kind(0.0, "a retracted work")
 def rate_credibility(query: str, hit: Hit, year: int) -> Credibility:
     """The credibility of a hit for a query. Dates up to two years before `year` are recent."""
     kind = RETRACTED if hit.is_retracted else host_kind(hit.url)
-    asked, told = (set(content_words(text)) for text in (query, f"{hit.title} {hit.snippet}"))
-    share = len(asked & told) / len(asked) if asked else 0.0  # of the query's words
+    wanted, shown = (set(content_words(text)) for text in (query, f"{hit.title} {hit.snippet}"))
+    share = len(wanted & shown) / len(wanted) if wanted else 0.0  # of the query's words
     dated = f"{hit.date or ''} {hit.snippet}"
     is_recent = any(year - 2 <= int(found) <= year for found in find_years(dated))
     recency = RECENT if is_recent or _RELATIVE.search(dated) else 0.0
@@ -124,13 +124,13 @@ def host_kind(url: str) -> Kind:
 
 
 def is_reference(url: str) -> bool:
-    """Whether a reference work, an official body or a newsroom stands behind a URL."""
+    """Whether a reference work, an official body or a newsroom is behind a URL."""
     return host_kind(url).score >= REFERENCE
 
 
 @lru_cache(maxsize=1024)  # each result is compared with each other one
 def host_owner(url: str) -> str:
-    """Who owns the host of a URL: its registered domain; "" where none is told.
+    """Who owns the host of a URL: its registered domain; "" if unknown.
 
     On a platform or a free host everybody has a subdomain, so the whole host is the owner. Nothing
     tells who owns an address of numbers. What is registered is told by the Public Suffix List

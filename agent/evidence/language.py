@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 #: The languages with tables. Of two that explain a text alike, the first is taken.
 LANGUAGES = ("en", "de", "fr", "es", "it", "pt", "nl", "ru", "zh", "ja", "ar")
-#: Scripts that tell the language, the first that occurs; Kana stands in Japanese alone.
+#: Scripts by which a language is known, the first that occurs; only Japanese has Kana.
 _SCRIPTS = (
     ("ja", "\u3040-\u30ff"),
     ("zh", "\u3400-\u4dbf\u4e00-\u9fff"),
@@ -22,9 +22,9 @@ _SCRIPTS = (
 )
 _SCRIPT = re.compile("|".join(f"(?P<{tag}>[{span}])" for tag, span in _SCRIPTS))
 _LATIN = re.compile(r"[^\W\d_]+")
-CLOSING = " \"'”’»“‘«)]」』）"  # what may stand behind a stop
-READ = 500  # characters of a text by which its language is told
-#: Locales of a language whose months have other names (Jänner), beside its own.
+CLOSING = " \"'”’»“‘«)]」』）"  # what may follow a stop
+READ = 500  # characters of a text by which its language is known
+#: Locales of a language whose months have other names too (Jänner).
 _LOCALES = {"de": ("de_AT",)}
 _SIZES = ("wide", "abbreviated")
 
@@ -35,10 +35,10 @@ class Language(NamedTuple):
     tag: str
     stop: frozenset[str]  # words that say little, question words among them
     stemmer: str  # of Snowball; "" for none
-    breaks: re.Pattern[str] | None  # what stands between words, where no blanks do
+    breaks: re.Pattern[str] | None  # what separates words, where no blanks do
     articles: tuple[str, ...]  # what is written before a word, in one with it
     has_decimal_comma: bool  # `1.234` is more than a thousand
-    has_noun_capitals: bool  # every noun has a capital letter, which then tells no name
+    has_noun_capitals: bool  # every noun has a capital letter, which then means no name
 
     def drop_article(self, word: str) -> str:
         """A word without the article that is written in one with it."""
@@ -76,8 +76,8 @@ def load_months(tag: str) -> tuple[tuple[str, ...], ...]:
 
     own = [localedata.load(one, False)["months"] for one in (tag, *_LOCALES.get(tag, ()))]
     forms = [use.get(size) for one in own for use in one.values() for size in _SIZES]
-    told = [form for form in forms if isinstance(form, dict)]  # else an alias of another one
-    names = [[form[n].rstrip(".").casefold() for form in told if n in form] for n in range(1, 13)]
+    tables = [form for form in forms if isinstance(form, dict)]  # else an alias of another one
+    names = [[form[n].rstrip(".").casefold() for form in tables if n in form] for n in range(1, 13)]
     return tuple(tuple(dict.fromkeys(one)) for one in names) if "月" not in names[0][0] else ()
 
 
@@ -98,7 +98,7 @@ def month_pattern(*languages: str) -> str:
 def language_of(text: str) -> Language:
     """The language of a text: by its script, else the one with most of its words as stop words.
 
-    English where nothing tells.
+    English if unknown.
     """
     text = text[:READ]
     scripts = Counter(found.lastgroup or "en" for found in _SCRIPT.finditer(text))

@@ -33,7 +33,7 @@ def list_lengths(text: str) -> frozenset[int]:
 def find_lists(text: str) -> tuple[list[str], ...]:
     """The items of each list of a text, in a sentence or one a line.
 
-    Those of "In 1997, A and B" are told also without 1997.
+    Those of "In 1997, A and B" are given also without 1997.
     """
     sentences = [text[start:end] for start, end in split_sentences(text)]
     parts = (part for one in sentences for part in dict.fromkeys((one, one.rpartition(":")[2])))
@@ -49,7 +49,7 @@ def find_items(text: str) -> list[list[str]]:
 
 
 def find_rows(text: str) -> list[list[str]]:
-    """The first names of the bullets or table rows that stand under each other in a text."""
+    """The first names of the bullets or table rows that are under each other in a text."""
     found = []
     for has_form, lines in groupby(text.split("\n"), lambda line: bool(_ITEM.match(line))):
         if has_form:
@@ -61,7 +61,7 @@ def find_rows(text: str) -> list[list[str]]:
 def _name_of(piece: str, is_first: bool) -> str:
     """The name that an item of a list is; "" where it is something else, as in an apposition.
 
-    The first item has what stands before the list with it.
+    The first item comes with what is before the list.
     """
     names = find_names(piece)
     name = "" if not names else names[-1] if is_first else names[0]
@@ -91,7 +91,7 @@ def _is_list(run: Sequence[str]) -> bool:
 
 
 def _is_adverbial(piece: str) -> bool:
-    """Whether what stands before the first comma opens a sentence rather than a list."""
+    """Whether what is before the first comma opens a sentence rather than a list."""
     words = piece.split() or [""]
     opens = strip_accents(words[0]) in stop_words("en", "de") or any(map(str.isdigit, piece))
     return len(words) <= LONG_ITEM and opens

@@ -16,7 +16,7 @@ SHINGLE = 5  # words: two writers seldom hit on the same five in a row
 #: of them under another heading or with a few words changed. Set by hand: `evals.conflicts`.
 REPEATED = 0.5
 LEAST_SHINGLES = 10  # of a search result that is compared; set by hand
-#: Words of a question that a result repeats: fewer stand in texts about the same thing too.
+#: Words of a question that a result repeats: texts about the same thing share fewer.
 LEAST_REPEATED = 6
 #: The share of the content words of two results from which these are alike. Results that were
 #: written to say one thing had .33 in the middle and .24 or more in four of five pairs, a result
@@ -35,23 +35,23 @@ def find_copies(sources: Sequence[Source]) -> dict[int, int]:
     resemblance and containment of documents, 1997). A copy leads to what it repeats only where it
     is no mere excerpt, which others may quote too. Of long texts the beginnings are compared.
     """
-    held: dict[int, set[int]] = {}
+    shingles: dict[int, set[int]] = {}
     first: dict[int, int] = {}
     length = ranked_length(sources)
     for source in sources:
         own = _shingles(source.page.text[:length])
-        same = (n for n, other in held.items() if _is_copy(own, other))
-        whole = (first[n] for n in same if first[n] == n or len(held[n]) >= len(own) / 2)
+        same = (n for n, other in shingles.items() if _is_copy(own, other))
+        whole = (first[n] for n in same if first[n] == n or len(shingles[n]) >= len(own) / 2)
         first[source.n] = next(whole, source.n)
-        held[source.n] = own
+        shingles[source.n] = own
     return first
 
 
 def repeats_hit(one: Hit, other: Hit) -> bool:
-    """Whether two results are near-copies of each other as far as their search tells.
+    """Whether two results are near-copies of each other by what their search shows.
 
-    Another number makes another page: two finals are told in the same words. Short snippets may be
-    alike by coincidence.
+    Another number makes another page: two finals are reported in the same words. Short snippets
+    may be alike by coincidence.
     """
     (numbers, own), (others_numbers, others) = map(_read_hit, (one, other))
     is_long = min(len(own), len(others)) >= LEAST_SHINGLES

@@ -1,4 +1,4 @@
-"""Names in a text, told by their capital letters."""
+"""Names in a text, recognised by their capital letters."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def find_sure_names(text: str, language: str = "en") -> list[str]:
 
 
 def name_spans(text: str, language: str = "en") -> list[tuple[int, int]]:
-    """Where the names stand. One word alone is none where every noun has a capital letter."""
+    """The places of names. One word alone is none where every noun has a capital letter."""
     openers = _openers("sentences", language)
     least = 1 if load_language(language).has_noun_capitals else 0  # blanks
     spans = []
@@ -57,8 +57,8 @@ def name_spans(text: str, language: str = "en") -> list[tuple[int, int]]:
         while (word := _OPENING.match(text, start, end)) and word[1].lower() in openers:
             start = word.end()
         name = _without_s(text[start:end].rstrip(".'’-&"))
-        told = name.lower() in _calendar() or name.lower() in openers
-        if len(name) > 1 and not told and name.count(" ") >= least:
+        is_common = name.lower() in _calendar() or name.lower() in openers
+        if len(name) > 1 and not is_common and name.count(" ") >= least:
             spans.append((start, start + len(name)))
     return spans
 
@@ -73,11 +73,11 @@ def capitalised_words(text: str) -> list[str]:
     return _CAPITALISED.findall(text)
 
 
-_QUALIFIER = re.compile(r"\s*[(（][^()（）]*[)）]\s*$")  # it tells things of one name apart
+_QUALIFIER = re.compile(r"\s*[(（][^()（）]*[)）]\s*$")  # it distinguishes things of one name
 
 
 def plain_name(title: str) -> str:
-    """A title without what stands in brackets at its end."""
+    """A title without brackets at its end."""
     return _QUALIFIER.sub("", title).strip()
 
 
@@ -85,7 +85,7 @@ _BEHIND_NAME = re.compile(r"\s[-|–—·]\s|\s?[(:（：]")
 
 
 def is_named(title: str, text: str) -> bool:
-    """Whether a title, without what follows a name in it, stands in a text as a name does.
+    """Whether a title, without what follows a name in it, occurs in a text as a name.
 
     In a script with capital letters it begins with one there.
     """

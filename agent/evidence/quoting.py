@@ -16,20 +16,20 @@ from agent.state import Quote, Source
 
 _Place = tuple[Source, Span]
 _Match = Literal["exact", "normalized"]
-LEAST_WORDS = 4  # of a part of a quote that tell where it is from
+LEAST_WORDS = 4  # of a part of a quote that show where it is from
 MOST_GLUED = 12  # words of a heading
 LONGEST_PART = 300  # words
 NEAREST = 5  # sentences that may be the one that was meant
 _GAP = re.compile(r"\s*(?:[\[(]\s*(?:…|\.{3})\s*[\])]|…|\.{3,}|\n)\s*")
 _DIGITS = re.compile(r"\d+(?:[.,:]\d+)*")
 _TOKEN = re.compile(rf"{_DIGITS.pattern}|[^\W_]+")
-MOST_COMPARED = 20_000_000  # characters of a text beside a piece that is looked for in it
+MOST_COMPARED = 20_000_000  # characters of a text and of a piece that is looked for in it
 
 
 def anchor_quote(quote: str, source: Source) -> Quote | None:
     """Locate a quote in a source; None if it is not there.
 
-    The match is `exact` if the quote stands there as given (or as `render_sources` escaped it), and
+    The match is `exact` if the quote is there as given (or as `render_sources` escaped it), and
     `normalized` if it differs only in case, blanks, width, quotation marks or dashes. The text of
     the result is always the page's own. A quote never begins or ends inside a word or a number.
     """
@@ -48,7 +48,7 @@ def anchor_quote(quote: str, source: Source) -> Quote | None:
 
 
 def find_verbatim(quote: str, source: Source) -> Quote | None:
-    """Locate a quote that stands in a source as given, or as `render_sources` escaped it."""
+    """Locate a quote that is in a source as given, or as `render_sources` escaped it."""
     for given in dict.fromkeys((quote.strip(), html.unescape(quote).strip())):
         if given and (start := _find_at_words(source.page.text, given)) is not None:
             return _make_quote(source, start, start + len(given), "exact")
@@ -56,7 +56,7 @@ def find_verbatim(quote: str, source: Source) -> Quote | None:
 
 
 def locate_quote(quote: str, source: Source) -> tuple[Quote, ...]:
-    """Where the words of a quote stand in a source, whatever its reader did to them; () if nowhere.
+    """The places of a quote in a source, although its words were altered; () if nowhere.
 
     As `anchor_quote`. Else word by word, with other signs between the words; in parts, where it was
     copied across a gap or a line's end; without words in front of it, such as a heading's.
@@ -77,7 +77,7 @@ def nearest_quote(wanted: str, source: Source) -> Quote | None:
 
 
 def _find_words(part: str, source: Source) -> Quote | None:
-    """Where the words of a part stand in a row; without those of a heading, if need be."""
+    """The place of the words of a part in a row; without those of a heading, if need be."""
     folded, origin = fold_with_offsets(source.page.text)
     words = _TOKEN.findall(fold(html.unescape(part)))[:LONGEST_PART]
     least = max(LEAST_WORDS, len(words) // 2)
@@ -133,7 +133,7 @@ def _best_spans(claim: str, places: list[_Place], most: int) -> list[_Place]:
 
 
 def touched_sentences(text: str, start: int, end: int) -> list[Span]:
-    """Where the sentences stand that a part of a text is of, or touches."""
+    """The sentences that a part of a text touches."""
     return [span for span in split_sentences(text) if span[0] < end and start < span[1]]
 
 

@@ -26,7 +26,7 @@ COPIED = 60  # characters; a shorter passage may repeat another one by coinciden
 
 
 class Memory(NamedTuple):
-    """What an earlier prompt told: `notes` matter, the rest of the sources that it `read` did not.
+    """What an earlier prompt showed: of the sources that it `read`, only the `notes` mattered.
 
     `queries`: those that were made since.
     """
@@ -56,23 +56,23 @@ def select_passages(
       decides how high it ranks.
     - The best passage of each source comes before the second best of any source, but one that a
       query names has its best three.
-    - What an earlier prompt told is shown as its notes. Further passages of its sources count for
+    - What an earlier prompt showed is shown as its notes. Further passages of its sources count for
       what was asked since alone, and those queries count as much as the first one.
     - Beyond that, a passage that shares no word with the question is left out.
     - A passage from the middle of a section brings the section's heading.
     - A passage whose every sentence another source has already shown is left out: several sites
-      with one text are one witness.
+      with one text count once.
     """
-    asked = (queries,) if isinstance(queries, str) else tuple(dict.fromkeys(queries))
-    words = " ".join(asked)
+    unique = (queries,) if isinstance(queries, str) else tuple(dict.fromkeys(queries))
+    words = " ".join(unique)
     most = ranked_length(sources) if length is None else length
     pieces = [(s, piece) for s in sources for piece in ranked_passages(s.page.text, words, most)]
-    scores = _score_for_each(pieces, asked, memory)
+    scores = _score_for_each(pieces, unique, memory)
     fitting = _Fitting(budget)
     least = least_share * max(scores, default=0.0)
     for source, note in ((s, q) for q in memory.notes for s in sources if s.n == q.source):
         fitting.offer(source, PassageSpan(note.start, note.end), 1.0)
-    for i in _order_by_rank(pieces, scores, asked, memory.read):
+    for i in _order_by_rank(pieces, scores, unique, memory.read):
         if scores[i] >= least:
             fitting.offer(*pieces[i], scores[i])
     return _excerpts(sources, fitting.chosen, fitting.same)
@@ -81,7 +81,7 @@ def select_passages(
 def select_quoted(
     sources: Sequence[Source], quotes: Iterable[Quote], budget: int
 ) -> tuple[Excerpt, ...]:
-    """The passages in which quotes stand, grouped by source; of the first ones, as many as fit."""
+    """The passages of quotes, grouped by source; of the first ones, as many as fit."""
     fitting = _Fitting(budget)
     pieces = dict.fromkeys(
         (source, piece)
@@ -132,7 +132,7 @@ class _Fitting:
         self._shown_by: dict[str, int] = {}  # the source that shows each sentence
 
     def offer(self, source: Source, piece: PassageSpan, score: float) -> None:
-        """Take a passage if it fits, tells something of the question, and repeats no other one."""
+        """Take a passage if it fits, fits the question, and repeats no other one."""
         is_shown = source.n in self._shown
         if self._left < LEAST or (is_shown and not score):
             return
@@ -159,10 +159,10 @@ class _Fitting:
 _Piece = tuple[Source, PassageSpan]
 
 
-#: What moves a passage's score beside its words, as shares of the best score. Set by hand while
+#: What moves a passage's score apart from its words, as shares of the best score. Set by hand while
 #: looking at which passages of long pages were shown, not swept. After a change: `python -m evals`.
 TOPICAL = 0.4  # its heading is about nothing but what is asked
-LEAD = 0.2  # it stands where a page says what it is about
+LEAD = 0.2  # it is where a page says what it is about
 ELSEWHERE = 0.25  # of its score: it only points elsewhere
 OTHER_YEAR = 0.4  # of its score: its page is about other years
 LEADING = 2000  # characters
@@ -213,8 +213,8 @@ def _score_passages(pieces: Sequence[_Piece], query: str) -> list[float]:
     fit = []
     for score, (source, piece) in zip(scores, pieces, strict=True):
         heading = source.page.text[slice(*piece.heading)].strip("# ")
-        told = set(content_words(plain_name(heading))) - _AGAINST
-        own = told - set(content_words(source.page.title)) or told
+        words = set(content_words(plain_name(heading))) - _AGAINST
+        own = words - set(content_words(source.page.title)) or words
         dated = set(find_years(source.page.title))
         score *= ELSEWHERE if _APPENDIX.match(heading) else 1.0
         score *= OTHER_YEAR if years and dated and not dated & years else 1.0
@@ -243,16 +243,16 @@ def render_sources(excerpts: Iterable[Excerpt]) -> str:
 
 
 def _render_block(excerpt: Excerpt) -> str:
-    told = {"title": excerpt.title, "site": _name_site(excerpt.url), "date": excerpt.date}
-    told["same_text_as"] = str(excerpt.same or "")
-    lines = {name: html.escape(" ".join(value.split())[:300]) for name, value in told.items()}
+    fields = {"title": excerpt.title, "site": _name_site(excerpt.url), "date": excerpt.date}
+    fields["same_text_as"] = str(excerpt.same or "")
+    lines = {name: html.escape(" ".join(value.split())[:300]) for name, value in fields.items()}
     shown = "".join(f' {name}="{x}"' for name, x in lines.items() if x or name == "title")
     text = html.escape(" […] ".join(excerpt.passages), quote=False)
     return f'<source id="{excerpt.source}"{shown}>{text}</source>'
 
 
 def _name_site(url: str) -> str:
-    """Where a source stands, in few tokens: its host, or the name of its file, which tells no path.
+    """The place of a source in few tokens: its host, or the name of its file without the path.
 
     "" for one of many rows of a file.
     """

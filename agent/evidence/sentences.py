@@ -14,7 +14,7 @@ from agent.evidence.language import month_pattern
 
 Span = tuple[int, int]
 
-PASSAGE = 500  # characters: some three sentences, enough to stand alone and few enough to rank
+PASSAGE = 500  # characters: some three sentences, enough to be read alone and few enough to rank
 
 _ABBREVIATION = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|Sr|Jr|Lt|Col|Gen|Capt|Rev|Hon|No|Nos|Vol|vs|cf|ca|approx|Inc|Ltd|"

@@ -1,7 +1,7 @@
 """Links that open a page at a quote: text fragments, chosen so that a browser finds them.
 
 The format is https://wicg.github.io/scroll-to-text-fragment/. What matters here was seen in
-Chromium. The named words must stand in one block, with no line break,
+Chromium. The named words must be in one block, with no line break,
 footnote or inline block between them. They must begin and end at word borders. The first place
 that matches is opened. So a link names few words: the first of the quote, as many as make them
 unique on the page, and the last.

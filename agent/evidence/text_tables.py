@@ -17,7 +17,7 @@ Cells = tuple[str, ...]
 
 
 class TextRow(NamedTuple):
-    """A row where it stands in its text."""
+    """A row, with its place in the text."""
 
     start: int
     end: int

@@ -64,7 +64,7 @@ def content_words(text: str, language: str = "en") -> list[str]:
     """The words of a text that are no stop words of a language, folded and stemmed, in order.
 
     A run of Chinese, Japanese or Korean gives its bigrams: these have no spaces between words. Read
-    as Chinese or Japanese, it is cut at what stands between words, and gives each character too.
+    as Chinese or Japanese, it is cut at what separates words, and gives each character too.
     """
     return list((_keep_words if len(text) <= LONGEST_KEPT else _read_words)(text, language))
 

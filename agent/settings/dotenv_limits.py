@@ -31,8 +31,8 @@ _GAINS = {
     "lets its author ask the server": "api_token",
     "lets others store files": "api_documents",
 }
-#: What `.env` may not set beside a key of the user, and what its author would gain. Harmless are
-#: the default, journals inside the folder, and an address whose own key stands in `.env` too. A
+#: What `.env` may not set together with a key of the user, and what its author would gain. Harmless
+#: are the default, journals inside the folder, and an address whose own key is in `.env` too. A
 #: cache or a file of prices inside the folder is not: its author may have filled it.
 RISKS = {name: gain for gain, names in _GAINS.items() for name in names.split()}
 RISKS |= {f"base_urls.{service}": "gets the queries" for service in BASE_URLS}

@@ -2,7 +2,7 @@
 
 A variable is set by the shell, else by the user's own file, else by `.env` of the working
 directory. The first two are the user's. `.env` comes with a folder and may be anybody's: `RISKS`
-names what it may not set beside a key of the user.
+names what it may not set together with a key of the user.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class Settings(Frozen):
     keys: dict[str, SecretStr] = {}  # of search services: `KEY_VARIABLES`
     scholar_contact: str = ""  # an e-mail address, which these services ask for
     search_timeout: float = Field(default=20.0, gt=0)
-    since: date | None = None  # pages not older than this, where a service can tell
+    since: date | None = None  # pages not older than this, where a service has dates
     allow_domains: tuple[str, ...] = ()  # pages of these only, and of their subdomains
     block_domains: tuple[str, ...] = ()
     mcp: tuple[str, ...] = ()  # MCP servers to search: addresses and commands
@@ -115,7 +115,7 @@ class Settings(Frozen):
     #: Whether an installed Chromium renders pages: those that show nothing without scripts, all.
     page_browser: Literal["auto", "always", "never"] = "auto"
     page_browser_path: Path | None = None  # None: the first that is found
-    archive: bool = False  # archived copies stand in for pages that cannot be read
+    archive: bool = False  # archived copies replace pages that cannot be read
     user_agent: str = ""  # sent to pages and Wikipedia; empty: the program's name
 
     # how far to go
@@ -134,7 +134,7 @@ class Settings(Frozen):
     max_steps: int = Field(default=5, ge=1, le=20)  # decisions of strategy `loop`
     max_iterations: int = Field(default=10, ge=1, le=100)  # turns of a report, all rounds
     credibility: Literal["host", "source-design"] = "host"  # by what a report blocks pages
-    #: A report reads pages above it. None: 0.2 of a host's standing, 0.5 of the source design's.
+    #: A report reads pages above it. None: 0.2 of a host's score, 0.5 of the source design's.
     min_credibility: float | None = Field(default=None, ge=0, le=1)
     patience: float = Field(default=2.0, gt=0)  # longest wait for the last third of a group
     lang: str = ""  # empty: the topic's own
@@ -160,7 +160,7 @@ class Settings(Frozen):
     cache: bool = True  # of searches and pages, across runs
     cache_ttl: float = Field(default=86_400.0, ge=0, allow_inf_nan=False)  # seconds; 0: no cache
 
-    # who is told of the end of a run, and of what a watch finds
+    # who is notified of the end of a run, and of what a watch finds
     webhook_secret: SecretStr = SecretStr("")  # signs what a webhook gets; whsec_... is base64
 
     # the HTTP server, and the MCP server over HTTP
@@ -171,7 +171,7 @@ class Settings(Frozen):
     api_documents: bool = False  # users may send files
     api_log: Literal["text", "json"] = "text"
 
-    trust_env: bool = False  # `.env` may set what `RISKS` names, beside a key of the user too
+    trust_env: bool = False  # `.env` may set what `RISKS` names, with a key of the user too
 
     @field_validator("openai_servers")
     @classmethod
@@ -243,8 +243,10 @@ class Settings(Frozen):
     @property
     def servers(self) -> dict[str, tuple[str, str]]:
         """The base URL and the key of each server of `openai_servers`, by its name."""
-        told = split_list(self.openai_server_keys.get_secret_value())
-        keys = {name.strip(): key.strip() for name, _, key in (row.partition("=") for row in told)}
+        entries = split_list(self.openai_server_keys.get_secret_value())
+        keys = {
+            name.strip(): key.strip() for name, _, key in (row.partition("=") for row in entries)
+        }
         rows = (server.partition("=") for server in self.openai_servers)
         return {name: (url, keys.get(name, "")) for name, _, url in rows}
 
@@ -267,9 +269,9 @@ class Settings(Frozen):
 
     @property
     def read_timeout(self) -> float:
-        """Seconds in which a page is read: by itself, by a browser, and by what stands in."""
-        ways = 1 + (self.page_browser != "never") + self.archive
-        return self.page_timeout * ways + 1
+        """Seconds in which a page is read: by itself, by a browser, and by its fallback."""
+        readers = 1 + (self.page_browser != "never") + self.archive
+        return self.page_timeout * readers + 1
 
     @property
     def claims_per_call(self) -> int:

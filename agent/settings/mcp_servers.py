@@ -38,7 +38,7 @@ class McpServer(Frozen):
 
     @property
     def secrets(self) -> list[str]:
-        """What may be told to this server alone."""
+        """The secrets of this server, which no other one gets."""
         return [*self.headers.values(), *self.env.values()]
 
 
@@ -76,8 +76,8 @@ def _of_file(path: Path | None) -> Iterator[McpServer]:
     if not path.is_absolute():
         fault = f"RESEARCH_AGENT_MCP_SERVERS: {path} would be another file in each folder."
         raise UsageError(fault, "Give its full path.")
-    told = read_json(path, REMEDY)
-    entries = get_path(told, "mcpServers") or get_path(told, "servers")
+    content = read_json(path, REMEDY)
+    entries = get_path(content, "mcpServers") or get_path(content, "servers")
     if not isinstance(entries, dict):
         raise UsageError(f"{path} names no MCP servers.", REMEDY)
     for name, entry in entries.items():
@@ -90,9 +90,9 @@ def _of_entry(path: Path, name: str, entry: Any) -> McpServer:
     fields = {key: known[key] for key in McpServer.model_fields.keys() & known.keys()}
     command = [known["command"], *known.get("args", ())] if known.get("command") else []
     url = known.get("url") or known.get("serverUrl") or ""
-    told = {"cwd": str(Path.home()), **fields, "name": name, "command": command, "url": url}
+    values = {"cwd": str(Path.home()), **fields, "name": name, "command": command, "url": url}
     try:
-        server = McpServer.model_validate(told)
+        server = McpServer.model_validate(values)
     except (ValidationError, TypeError):
         server = McpServer(name=name)
     if bool(server.command) == bool(server.url):

@@ -91,7 +91,7 @@ def user_file() -> Path:
 
 
 def read_env_file(file: Path) -> dict[str, str]:
-    """The variables of a file as they stand there, without empty ones; none if there is no file.
+    """The variables of a file as written, without empty ones; none if there is no file.
 
     A directory is no file: virtual environments are named `.env` too. Raises UsageError, caused by
     the fault, for what is not a regular file of UTF-8 text, too large, or cannot be read.

@@ -83,8 +83,8 @@ def _parse_number(text: str, slot: Slot) -> int | float | None:
     number, (start, end) = found[0]
     rest = f"{text[:start]} {text[end:]}".casefold()
     own = {*content_words(f"{_space_words(slot.name)} {slot.description}"), "minut", "min"}
-    beside = (content_words(part) for part in rest.split() if not _BESIDE.match(part))
-    if not all(words and own.issuperset(words) for words in beside):
+    around = (content_words(part) for part in rest.split() if not _BESIDE.match(part))
+    if not all(words and own.issuperset(words) for words in around):
         return None
     return None if slot.form.type == "integer" and number != int(number) else number
 
@@ -122,9 +122,9 @@ def is_echo(value: Scalar, slot: Slot) -> bool:
 
 
 def holds_value(text: str, value: Scalar, title: str = "") -> bool:
-    """Whether a value stands in a text, in whatever notation.
+    """Whether a text has a value, in whatever notation.
 
-    Of a date, the year may stand in the title of the page instead. A boolean stands in no text, so
+    Of a date, the year may be in the title of the page instead. No text has a boolean, so
     it is always accepted.
     """
     if isinstance(value, bool):
@@ -165,7 +165,7 @@ def _has_words(value: str, text: str) -> bool:
     """
     phrase = fold(value).strip(" .")
     if phrase and re.search(rf"(?<!\w){re.escape(phrase)}(?!\w)", fold(text)):
-        return True  # it stands there as it is
+        return True  # it is there as written
     there = {*content_words(text), *fold(text).split()}
     words = re.findall(r"\w+", value)
     names = set(content_words(" ".join(word for word in words if word[0].isupper())))

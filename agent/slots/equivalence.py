@@ -70,7 +70,7 @@ def _names_beside(text: str, wanted: set[tuple[int, int]]) -> list[str]:
 
 @lru_cache(maxsize=4096)
 def normalize_value(text: str) -> str:
-    """A text without case, accents, kinds of dash and blanks, and what stands around it."""
+    """A text without case, accents, kinds of dash and blanks, and signs around it."""
     bare = " ".join(strip_accents(fold(text)).split()).strip(" .,'\"")
     return re.sub(r"^(?:the|a|an) ", "", bare)
 

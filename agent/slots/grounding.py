@@ -12,7 +12,7 @@ from agent.state import Quote, Scalar, Slot, Source, Statement
 from agent.state.sanitizing import sanitize_line
 
 LONGEST_OF = 120  # characters of what a value is of
-NEAR = 600  # characters of a page, at its beginning and around a quote, that tell what it is of
+NEAR = 600  # characters of a page, at its beginning and around a quote, that say what it is of
 
 
 def ground_rows(
@@ -32,20 +32,20 @@ def ground_rows(
                 quote=quote,
                 item=row.item,
                 told=row.told,
-                of=_keep_told(row.of, quote, sources[quote.source - 1]),
+                of=_keep_supported(row.of, quote, sources[quote.source - 1]),
             )
             statements.setdefault(statement)
     return tuple(statements), tuple(misfits)
 
 
-def _keep_told(of: str, quote: Quote, source: Source) -> str:
+def _keep_supported(of: str, quote: Quote, source: Source) -> str:
     """What a row says that its value is of, if its source has each word of it; else ""."""
     line = sanitize_line(of, LONGEST_OF)
     words = content_words(line)
     page = source.page
     near = page.text[max(0, quote.start - NEAR) : quote.end + NEAR]
-    held = set(content_words(f"{page.title} {page.text[:NEAR]} {near}")) if words else set()
-    return line if words and held.issuperset(words) else ""
+    available = set(content_words(f"{page.title} {page.text[:NEAR]} {near}")) if words else set()
+    return line if words and available.issuperset(words) else ""
 
 
 def _warn_misfit(row: LeafRow) -> str:
@@ -58,8 +58,8 @@ def _warn_misfit(row: LeafRow) -> str:
 def _find_quote(value: Scalar, row: LeafRow, sources: Sequence[Source]) -> Quote | None:
     """The row's own quote if it holds the value, or else the whole sentence that does.
 
-    It must stand on the page of the source that the row names, or on one other page alone: models
-    mistake numbers of sources. One that stands nowhere is mended on the page that the row names.
+    It must be on the page of the source that the row names, or on one other page alone: models
+    mistake numbers of sources. One that is nowhere is corrected on the page that the row names.
     """
     quotes = [quote for source in sources if (quote := anchor_quote(row.quote, source))]
     named = [quote for quote in quotes if quote.source == row.source]
@@ -69,11 +69,11 @@ def _find_quote(value: Scalar, row: LeafRow, sources: Sequence[Source]) -> Quote
         return None
     source = sources[(named or quotes)[0].source - 1]
     first = named or quotes[:1]
-    held = (*first, *(s for quote in first for s in quoted_sentences(quote, source)))
-    return next((q for q in held if holds_value(q.text, value, source.page.title)), None)
+    candidates = (*first, *(s for quote in first for s in quoted_sentences(quote, source)))
+    return next((q for q in candidates if holds_value(q.text, value, source.page.title)), None)
 
 
 def _mend_quote(value: Scalar, row: LeafRow, source: Source) -> Sequence[Quote]:
-    """The parts of a quote that a page has, or its sentence that is nearest to what was told."""
+    """The parts of a quote that a page has, or its sentence that is nearest to it."""
     near = nearest_quote(row.quote or f"{slot_words(row.slot)} {value}", source)
     return locate_quote(row.quote, source) or ((near,) if near else ())

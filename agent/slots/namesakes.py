@@ -1,12 +1,12 @@
-"""Things of one name that several sources tell of: two people, a film and its book, two finals.
+"""Things of one name that several sources describe: two people, a film and its book, two finals.
 
-Their values do not disagree: each is of its own thing. What tells two things apart:
+Their values do not disagree: each is of its own thing. What distinguishes two things:
 
-- what the reader said of them, in words that the sources hold;
+- what the model that read said of them, in words of the sources;
 - a word in one title that makes another thing of a name ("women");
 - the qualifiers of their titles: `Mercury (planet)`, `Paris, Texas`.
 
-A source that tells none of this, or whose title is not a name in the topic, is of the same thing as
+A source without any of this, or whose title is not a name in the topic, is of the same thing as
 any other.
 """
 
@@ -38,7 +38,7 @@ class Thing(NamedTuple):
 
     label: str = ""
     name: Words = frozenset()
-    told: Words = frozenset()  # by the reader, but for what it says of all
+    described: Words = frozenset()  # by the model, without what it says of all
     marks: Words = frozenset()  # words of the title that make another thing of a name
     qualifier: Words = frozenset()
     host: str = ""  # of a reference work, where each thing has a page
@@ -54,9 +54,9 @@ def group_by_thing(
     asked = frozenset(content_words(topic))
     values = frozenset(word for one in said for word in content_words(str(one.value)))
     read = [_read_thing(one, sources[one.quote.source - 1], asked, values) for one in said]
-    told = [one.told for one in read if one.told]
-    common = told[0].intersection(*told) if told else frozenset()
-    things = [one._replace(told=one.told - common) for one in read]
+    described = [one.described for one in read if one.described]
+    common = described[0].intersection(*described) if described else frozenset()
+    things = [one._replace(described=one.described - common) for one in read]
     groups: list[list[int]] = []
     for i in sorted(range(len(said)), key=lambda i: not things[i].name):
         fitting = [g for g in groups if not any(are_namesakes(things[i], things[k]) for k in g)]
@@ -74,23 +74,24 @@ def group_by_thing(
 
 
 def _count_asked(one: Thing, asked: Words) -> int:
-    """How many words that tell a thing from others the topic has."""
-    return len((one.told | one.marks | one.qualifier) & (asked - one.name))
+    """How many words that distinguish a thing the topic has."""
+    return len((one.described | one.marks | one.qualifier) & (asked - one.name))
 
 
-def tell_apart(sources: Sequence[Source]) -> list[str]:
+def label_namesakes(sources: Sequence[Source]) -> list[str]:
     """What each of several pages of one name is about: titles, or how they begin; "" for the same.
 
-    They may disagree about one thing: a reader who sees it can tell.
+    They may disagree about one thing: a reader of the labels decides.
     """
     titles = [source.page.title for source in sources]
     if len({fold(_read_title(title)[0]) for title in titles}) > 1:
         return ["" for _ in sources]
     openings = [_find_opening(s.page.text, s.page.title) for s in sources]
-    told = titles if len({_read_title(title)[1:] for title in titles}) == len(titles) else openings
-    bags = [frozenset(content_words(text)) for text in told]
-    is_told = told is titles or all(_differ(a, b) for a, b in combinations(bags, 2))
-    return [sanitize_line(text, LONGEST_LABEL) if is_told else "" for text in told]
+    differ = len({_read_title(title)[1:] for title in titles}) == len(titles)
+    labels = titles if differ else openings
+    bags = [frozenset(content_words(text)) for text in labels]
+    are_two = differ or all(_differ(a, b) for a, b in combinations(bags, 2))
+    return [sanitize_line(text, LONGEST_LABEL) if are_two else "" for text in labels]
 
 
 # --- what a statement is about -----------------------------------------------------------------
@@ -100,14 +101,14 @@ def _read_thing(one: Statement, source: Source, asked: Words, values: Words) -> 
     page = source.page
     title, qualifier, marks = _read_title(page.title)
     name = frozenset(content_words(title))
-    told = frozenset(content_words(one.of)) - values
-    if not (told or name <= asked):
+    described = frozenset(content_words(one.of)) - values
+    if not (described or name <= asked):
         return Thing()
     named = page.title if marks else _SITE.sub("", page.title)
     opening = named if qualifier or marks else _find_opening(page.text, title) or page.title
     label = one.of or sanitize_line(opening, LONGEST_LABEL)
     host = urlsplit(page.url).netloc if is_reference(page.url) else ""
-    return Thing(label, name, told, marks, qualifier - name, host)
+    return Thing(label, name, described, marks, qualifier - name, host)
 
 
 def _read_title(title: str) -> tuple[str, Words, Words]:
@@ -116,8 +117,8 @@ def _read_title(title: str) -> tuple[str, Words, Words]:
     bare = _SITE.sub("", title).strip()
     found = _QUALIFIED.fullmatch(bare)
     name = found["name"] if found else bare
-    told = (found["inner"] or found["after"] or "") if found else ""
-    qualifier = frozenset(content_words(told) if any(map(str.isalpha, told)) else ())
+    text = (found["inner"] or found["after"] or "") if found else ""
+    qualifier = frozenset(content_words(text) if any(map(str.isalpha, text)) else ())
     words = (word for word in re.split(r"(?:['’]s)?\s+", name) if fold(word) not in marks)
     name = " ".join(word for word in words if not (len(word) == 2 and word[1] == "."))
     return name, qualifier, frozenset(marks)
@@ -127,8 +128,8 @@ def _find_opening(text: str, title: str) -> str:
     """The first sentence of a page that is more than its title."""
     lead = text[:LEAD]
     sentences = (lead[start:end] for start, end in split_sentences(lead))
-    known = fold(title)
-    return next((s for s in sentences if fold(s) != known and len(s.split()) > 3), lead)
+    name = fold(title)
+    return next((s for s in sentences if fold(s) != name and len(s.split()) > 3), lead)
 
 
 # --- two things ----------------------------------------------------------------------------------
@@ -136,8 +137,8 @@ def _find_opening(text: str, title: str) -> str:
 
 def are_namesakes(one: Thing, other: Thing) -> bool:
     """Whether two things of one name are two."""
-    if one.told and other.told:
-        return _differ(one.told, other.told)
+    if one.described and other.described:
+        return _differ(one.described, other.described)
     if not one.name or one.name != other.name:
         return False
     if one.marks != other.marks or one.qualifier == other.qualifier:

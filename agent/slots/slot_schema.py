@@ -84,12 +84,12 @@ def _find_leaves(node: Json, path: str, above: str) -> Iterator[Slot]:
 def _form_of(node: Json) -> Form:
     options = node.get("enum", (node["const"],) if "const" in node else ())
     kind = node.get("format") if node["type"] == "string" else None
-    told = {
+    values = {
         "type": kind if kind in ("date", "date-time") else node["type"],
         "options": tuple(option for option in options if option is not None),
         "limits": {key: node[key] for key in sorted(LIMITS & set(node))},
     }
-    return Form.model_validate(told)
+    return Form.model_validate(values)
 
 
 class _Resolver:
@@ -188,7 +188,7 @@ def _read_type(node: Json, place: str) -> str:
         real = [kind for kind in named if kind != "null"]
         named = real[0] if len(real) == 1 else None
     if named in (None, "", "null"):
-        raise _schema_error(place, "give it one type (beside null)")
+        raise _schema_error(place, "give it one type (apart from null)")
     return str(named)
 
 

@@ -1,13 +1,13 @@
-"""How much each value weighs: the sum of the credibility of its independent witnesses.
+"""How much each value weighs: the sum of the credibility of its independent sources.
 
-Sources whose text around the quote is a copy of each other are one witness, and so are the hosts
-of one owner. A witness weighs as much as its domain is trusted (`agent/evidence/credibility.py`);
+Sources whose text around the quote is a copy of each other count as one, and so do the hosts of
+one owner. A source weighs as much as its domain is trusted (`agent/evidence/credibility.py`);
 several domains weigh as the best of these. However many unknown hosts agree, one reference work
 outweighs them. The share of a value is its weight over the weight of all values of its leaf.
 
 Confidence is how often values like this one were right in questions with known answers: at least
-so often, as far as these are enough to tell. It depends on how the quote holds the value, and on
-what a judge says of it. A witness against cancels one for; where none is left for, it is times the
+so often, by the lower end of an interval. It depends on the form of the value in its quote, and on
+the verdict of a judge. A source against cancels one for; where none is left for, it is times the
 share. Of a conflict it is the share, at most 0.5.
 """
 
@@ -24,10 +24,10 @@ from agent.slots.namesakes import group_by_thing
 from agent.state import Alternative, Finding, Page, Quote, Scalar, Slot, Source, Statement, work_key
 
 #: The share from which a value is settled although other values are stated. With .6 one credible
-#: witness (.9) outweighs one of unknown standing (.4), and two of a kind outweigh one; .9 against
+#: source (.9) outweighs an unknown one (.4), and two of a kind outweigh one; .9 against
 #: .8 stays open. Chosen by these cases, not swept. After a change: `python -m evals.conflicts`.
 SETTLED = 0.6
-#: The share below which a settled value is told with those against it: less than two reference
+#: The share below which a settled value is shown with those against it: less than two reference
 #: works have against an unknown host. Set by this case.
 UNDISPUTED = 0.8
 #: What unknown hosts weigh together at most: less than a reference work (.8), and enough for two of
@@ -37,12 +37,12 @@ UNKNOWN_TOGETHER = 0.7
 #: sentence is the value.
 ValueForm = Literal["row", "words", "sentence"]
 #: The share of unjudged values that were right, by form: the lower end of its 95 % interval, at
-#: most .95. Several witnesses that agree, and a title that names what is asked, told nothing apart.
+#: most .95. Several sources that agree, and a title that names the slot, made no difference.
 #: Source: questions with known answers over real pages, the half for tuning.
 RIGHT: dict[ValueForm, float] = {"row": 0.95, "words": 0.66, "sentence": 0.51}
 #: How a judge's word multiplies the odds that a value is right. A model of 1.5 billion parameters
 #: called 46 of 55 true claims supported, and 34 of 65 that were not wholly true, one in a call.
-#: A stronger one tells more; until it is measured, it counts the same. "partial" is taken as one of
+#: A stronger one counts the same until it is measured. "partial" is taken as one of
 #: the 9 and 31 that it did not call supported: it hardly ever says the word itself.
 JUDGED = {"supported": (46 / 55) / (34 / 65), "partial": (9 / 55) / (31 / 65)}
 MOST_FINDINGS = 400
@@ -55,7 +55,7 @@ def make_findings(
 ) -> tuple[Finding, ...]:
     """A finding for each leaf; for a list, one for each leaf of each item, or one `missing`.
 
-    Of a leaf outside lists, the values of several things of a name in the topic are told apart.
+    Of a leaf outside lists, the values of several things of a name in the topic are kept apart.
     """
     found: list[Finding] = []
     seen: set[str] = set()
@@ -85,7 +85,7 @@ def _list_findings(
 
 
 def _weigh_things(name: str, said: Said, sources: Sequence[Source], topic: str) -> Finding:
-    """The finding of one leaf; where sources tell of several things of one name, of all of them.
+    """The finding of one leaf; where sources describe several things of one name, of all of them.
 
     Then the value of the heaviest thing is first; the others are alternatives.
     """
@@ -128,20 +128,21 @@ def weigh_values(name: str, said: Said, sources: Sequence[Source]) -> Finding:
     if not said:
         return Finding(slot=name, status="missing")
     trust = {source.n: host_kind(source.page.url).score for source in sources}
-    witness = find_witnesses([one.quote for one in said], sources)
+    independent = find_independent_sources([one.quote for one in said], sources)
     values = []
     for group in _group_values(said):
         best: dict[int, float] = {}
         for one in group:
             n = one.quote.source
-            best[witness[n]] = max(trust[n], best.get(witness[n], 0.0))
+            first = independent[n]
+            best[first] = max(trust[n], best.get(first, 0.0))
         values.append((_joint_weight(best.values()), len(best), group))
     values.sort(key=lambda value: (-value[0], -value[1], value[2][0].quote.source))
     weight, count, group = values[0]
     share = weight / total if (total := sum(value[0] for value in values)) else 0.0
     settled = len(values) == 1 or share >= SETTLED
     outnumbers = count > sum(against for _, against, _ in values[1:])
-    right = max(RIGHT[tell_form(one.value, one.quote)] for one in group)
+    right = max(RIGHT[form_in_quote(one.value, one.quote)] for one in group)
     sure = right if outnumbers else right * share
     return Finding(
         slot=name,
@@ -155,9 +156,9 @@ def weigh_values(name: str, said: Said, sources: Sequence[Source]) -> Finding:
 
 
 def is_disputed(finding: Finding) -> bool:
-    """Whether a settled value of one thing has others against it that weigh so much as to be told.
+    """Whether a settled value of one thing has others against it that weigh enough to be shown.
 
-    Of several things of one name each value stands.
+    Of several things of one name no value is disputed.
     """
     against = sum(other.weight for other in finding.alternatives)
     is_settled = finding.status == "filled" and not finding.of and bool(against)
@@ -165,18 +166,18 @@ def is_disputed(finding: Finding) -> bool:
 
 
 def _joint_weight(trust: Iterable[float]) -> float:
-    """The weight of independent witnesses, of whom the unknown together have a limit."""
+    """The weight of independent sources, of which the unknown together have a limit."""
     scores = list(trust)
     unknown = sum(score for score in scores if score < REFERENCE)
     return sum(score for score in scores if score >= REFERENCE) + min(unknown, UNKNOWN_TOGETHER)
 
 
-def tell_form(value: Scalar, quote: Quote) -> ValueForm:
-    """How a quote holds a value."""
+def form_in_quote(value: Scalar, quote: Quote) -> ValueForm:
+    """In which form a quote has a value."""
     if any(map(is_row, quote.text.split("\n"))):
         return "row"
-    said, whole = (fold(text).strip(" .") for text in (str(value), quote.text))
-    return "sentence" if said == whole else "words"
+    own, whole = (fold(text).strip(" .") for text in (str(value), quote.text))
+    return "sentence" if own == whole else "words"
 
 
 def rate_confidence(finding: Finding) -> float:
@@ -191,14 +192,14 @@ def _group_values(said: Said) -> list[list[Statement]]:
     """The statements grouped by value."""
     groups: list[list[Statement]] = []
     for one in said:
-        same = (group for group in groups if any(_say_the_same(one, other) for other in group))
+        same = (group for group in groups if any(_are_same(one, other) for other in group))
         if (group := next(same, None)) is None:
             groups.append(group := [])
         group.append(one)
     return groups
 
 
-def _say_the_same(one: Statement, other: Statement) -> bool:
+def _are_same(one: Statement, other: Statement) -> bool:
     a, b = one.value, other.value
     if same_value(a, b):
         return True
@@ -208,8 +209,8 @@ def _say_the_same(one: Statement, other: Statement) -> bool:
 
 def _commonest_spelling(group: Said) -> Scalar:
     """The spelling of a value that most sources use; among equals, the first."""
-    said = [one.value for one in group]
-    return max(said, key=said.count)
+    values = [one.value for one in group]
+    return max(values, key=values.count)
 
 
 def _make_alternative(group: Said, weight: float) -> Alternative:
@@ -217,8 +218,8 @@ def _make_alternative(group: Said, weight: float) -> Alternative:
     return Alternative(value=_commonest_spelling(group), citations=cited, weight=round(weight, 3))
 
 
-def find_witnesses(quotes: Sequence[Quote], sources: Sequence[Source]) -> dict[int, int]:
-    """For each quoted source the number of its witness.
+def find_independent_sources(quotes: Sequence[Quote], sources: Sequence[Source]) -> dict[int, int]:
+    """For each quoted source, the number of the source that it depends on.
 
     That is the first source whose text around the quote is the same, or whose owner, or the source
     itself. All versions of a scholarly work are one.
@@ -230,10 +231,10 @@ def find_witnesses(quotes: Sequence[Quote], sources: Sequence[Source]) -> dict[i
         page = Page(**{**source.page.__dict__, "text": source.page.text[start:end]})
         near.setdefault(source.n, Source(n=source.n, page=page, hit=source.hit))
     ordered = sorted(near.values(), key=lambda source: source.n)
-    witnesses = find_copies(ordered)
+    independent = find_copies(ordered)
     first: dict[str, int] = {}
     for source in ordered:
         work = source.hit.work  # all are behind one resolver
         if owner := (work_key(work) or work["id"]) if work else host_owner(source.page.url):
-            witnesses[source.n] = first.setdefault(owner, witnesses[source.n])
-    return witnesses
+            independent[source.n] = first.setdefault(owner, independent[source.n])
+    return independent

@@ -1,10 +1,10 @@
-"""The characters that no text may have: the one rule for pages, files and what a model says."""
+"""Characters that are removed from every text of pages, files and models."""
 
 from __future__ import annotations
 
 import re
 
-# --- parts of a regular expression: what stands between the brackets of a set -------------------
+# --- parts of a regular expression: the content of character sets -------------------------------
 
 #: Line breaks that are not a line feed, those of other systems and of Unicode.
 _BREAKS = "\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029"
@@ -48,10 +48,10 @@ _PLAIN_ASCII = b"\t\n" + bytes(range(32, 127))
 def strip_controls(text: str) -> str:
     """The text without characters that command a terminal, hide words or change their order.
 
-    Line feeds and tabs stay; other line breaks become line feeds. Joiners stay beside a letter of a
-    script that needs them, or in an emoji; a selector stays behind a character that has variants;
-    direction marks stay in a line that has a letter written from right to left. Doing it twice
-    changes nothing more. Takes linear time.
+    Line feeds and tabs stay; other line breaks become line feeds. Joiners stay next to a letter of
+    a script that needs them, or in an emoji; a selector stays behind a character that has variants;
+    direction marks stay in a line that has a letter written from right to left. Idempotent; takes
+    linear time.
     """
     if text.isascii() and not text.encode().translate(None, _PLAIN_ASCII):
         return text  # ten times as fast as the search

@@ -1,4 +1,4 @@
-"""What is said of a topic, and how it was checked: slots, findings, claims, reports."""
+"""Slots, findings, claims and reports, with the verdict of each."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Statement(Frozen):
 class Alternative(Frozen):
     """Another value than the one that weighs most, who says it, and its weight.
 
-    `of`: what it is a value of, where sources tell of several things of one name; of several right
+    `of`: what it is a value of, where sources describe several things of one name; of several right
     answers the value itself. Of another thing it is no value against the first one.
     """
 
@@ -86,8 +86,8 @@ def name_thing(value: object, of: str) -> str:
     return f"{value} ({of})" if of not in ("", str(value)) else str(value)
 
 
-#: `supported`: a judge said so, or it was computed. `quoted`: no judge was asked, and the page says
-#: it word for word. `unchecked`: nobody judged it, and it is not the page's own.
+#: `supported`: by a judge, or computed. `quoted`: not judged, and on the page word for word.
+#: `unchecked`: not judged, and not the page's own words.
 Verdict = Literal["supported", "quoted", "partial", "unsupported", "contradicted", "unchecked"]
 HOLDING: tuple[Verdict, ...] = ("supported", "quoted")  # that leave nothing open
 
@@ -130,7 +130,7 @@ class EarlierAnswer(Frozen):
 
 
 class Operand(Frozen):
-    """A number of a calculation: as it is written there, and where it stands on its source."""
+    """A number of a calculation: its text, and its place on its source."""
 
     text: str
     citation: int = Field(description="the number of the source")
@@ -139,7 +139,7 @@ class Operand(Frozen):
 
 
 class Calculation(Frozen):
-    """Arithmetic that gives a number of a claim: over numbers that stand in its quotes."""
+    """Arithmetic that gives a number of a claim: over numbers of its quotes."""
 
     expression: str
     value: int | float | None = Field(default=None, description="null where it gives none")
@@ -166,7 +166,7 @@ class Differences(Frozen):
 
 
 class Claim(Frozen):
-    """A sentence of the answer, an item of a list or a row of a table, and what checking it said.
+    """A sentence of the answer, an item of a list or a row of a table, and its verdict.
 
     `by`: `rule`, `calculation`, or the name of the model that judged; empty while unchecked.
     `intro`: the lines above a list or a table, in Markdown; all its items have the same, and it is

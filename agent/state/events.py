@@ -57,7 +57,7 @@ class Understood(Frozen):
 
 
 class Recalled(Frozen):
-    """The pages that earlier runs read were searched, outside of every round."""
+    """The pages that earlier runs read were searched, before every round."""
 
     type: Literal["recalled"] = "recalled"
     found: SearchResults

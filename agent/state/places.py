@@ -1,4 +1,4 @@
-"""Where in a document a quote stands, in words: `page 12`, `sheet Prices, row 7`, `slide 3`."""
+"""The place of a quote in a document, in words: `page 12`, `sheet Prices, row 7`, `slide 3`."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class PlannedSection(Frozen):
 
 
 def name_slot(question: str, thing: str = "") -> str:
-    """The name of a question's slot. In names of slots brackets stand for lists."""
+    """The name of a question's slot. In names of slots brackets mean lists."""
     name = f"{question} ({thing})" if thing else question
     return name.replace("[", "(").replace("]", ")")
 

@@ -55,7 +55,7 @@ class ReportSentence(Frozen):
     """A sentence of a report at its offsets; `text` is without markup and markers.
 
     `context`: the words that it needs to be understood: the names of a row's columns, the line that
-    opens a list. `scope`: the offsets of its paragraph, where the paragraph's only marks stand at
+    opens a list. `scope`: the offsets of its paragraph, where the paragraph's only marks are at
     the end of this sentence, its last: whether they cover the others nobody knows.
     """
 

@@ -1,4 +1,4 @@
-"""What one run is asked for beside its question and its settings."""
+"""What applies to one run only, apart from its question and its settings."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def sanitize_line(text: object, limit: int) -> str:
     """
     if not isinstance(text, str):
         return ""
-    head = text[: 20 * limit]  # leaves room for markup and blanks, and bounds the work
+    head = text[: 20 * limit]  # allows for markup and blanks, and bounds the work
     clean = "".join(" " if unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") else c for c in head)
     line = " ".join(strip_controls(clean).split())
     if len(line) <= limit:

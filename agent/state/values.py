@@ -82,7 +82,7 @@ class Hit(Frozen):
     """One result of a search engine: a page, as the engine describes it.
 
     `work`: where it is a scholarly work, that as an item of CSL-JSON with its abstract; `source` is
-    the service that tells of it, `status` may be `retracted`, and `type` `article` is a preprint:
+    the service that names it, `status` may be `retracted`, and `type` `article` is a preprint:
     https://docs.citationstyles.org/en/stable/specification.html#appendix-iv-variables. `places` are
     addresses of the whole of its text.
 
@@ -99,7 +99,7 @@ class Hit(Frozen):
     work: Json | None = seldom(None)
     places: tuple[str, ...] = seldom(())
     retrieved_at: str = seldom("")
-    own: str = seldom("")  # the source of the user's own that found it beside others
+    own: str = seldom("")  # the source of the user's own that found it too
 
     def __hash__(self) -> int:
         return hash((self.url, self.title, self.snippet))
@@ -116,7 +116,7 @@ def is_retracted(work: Json | None) -> bool:
 
 
 def work_key(work: Json | None) -> str:
-    """Title and first author, alike in all versions of a work; "" where they tell too little."""
+    """Title and first author, alike in all versions of a work; "" where they are too short."""
     first = get_path(work, "author", 0) or {}
     texts = (get_path(work, "title"), first.get("family") or first.get("literal"))
     plain = (unicodedata.normalize("NFKD", str(text or "")).casefold() for text in texts)
@@ -145,7 +145,7 @@ class Page(Frozen):
 
     `url` is the address after redirects. `sha256` is the hash of the text. `retrieved_at` is UTC,
     ISO 8601, to the second. `via` is `snippet` where the text is only that of a search result.
-    `places` say where in a document the parts of the text stand: see `find_place`. `date`, as
+    `places` say where in a document the parts of the text are: see `find_place`. `date`, as
     YYYY-MM-DD, is when the page was last changed, or else published, as it says itself. `text_from`
     names the search service whose text of the page this is; "" where the page itself was read.
     `partial_text` says in words why the text is not all of the page; "" where it is. `copy_of` is

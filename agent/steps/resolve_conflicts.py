@@ -12,7 +12,7 @@ from agent.evidence import content_words
 from agent.evidence.citing import join_claims, order_quotes
 from agent.evidence.quoting import quoted_sentences
 from agent.slots.conversion import holds_value, slot_words
-from agent.slots.namesakes import tell_apart
+from agent.slots.namesakes import label_namesakes
 from agent.slots.weighing import is_disputed
 from agent.state import Claim, Finding, Quote, Research, Scalar, Source, Verified, name_thing
 from agent.steps.reflect import is_needed
@@ -192,7 +192,7 @@ class _ClaimBuilder:
     def _quote_sides(self, finding: Finding) -> Iterator[Claim]:
         found = ((value, self._find_side(value, finding.quotes)) for value in finding.values)
         sides = [(value, quote) for value, quote in found if quote]
-        about = tell_apart([self._sources[quote.source] for _, quote in sides])
+        about = label_namesakes([self._sources[quote.source] for _, quote in sides])
         told = [
             name_thing(_shorten(value), "" if of in quote.text else of.rstrip(" ."))
             for (value, quote), of in zip(sides, about, strict=True)

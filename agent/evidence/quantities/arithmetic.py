@@ -1,8 +1,8 @@
 """Arithmetic in words of a model: parsed here within bounds, and computed with decimals.
 
-Its terms are numbers, dates and quoted words; `+ - * /`, parentheses and comparisons stand between
+Its terms are numbers, dates and quoted words; `+ - * /`, parentheses and comparisons are between
 them, or the functions `min max sum count days years`. `count` counts the comparisons that hold, and
-all else that it is given. Python's parser makes the tree, of names that stand for the terms, and
+all else that it is given. Python's parser makes the tree, of names for the terms, and
 nothing is ever run.
 """
 
@@ -63,7 +63,7 @@ class Unreadable(ValueError):
 def parse_arithmetic(text: str, *, groups: bool = True) -> Node:
     """The tree of an expression; with `groups` a comma between digits is a part of the number.
 
-    What stands behind an equals sign is left out. Raises Unreadable.
+    What follows an equals sign is left out. Raises Unreadable.
     """
     terms: dict[str, Term] = {}
 

@@ -1,4 +1,4 @@
-"""Dates and years in a text, found as they stand there."""
+"""Dates and years in a text, found as written."""
 
 from __future__ import annotations
 

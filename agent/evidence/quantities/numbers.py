@@ -1,4 +1,4 @@
-"""Numbers in a text: found with their units as they stand there, or read as values."""
+"""Numbers in a text: found with their units as written, or read as values."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def number_words() -> dict[str, float]:
 
 
 def scales() -> dict[str, float]:
-    """Words that multiply what stands before them (`hundred`, `million`), and by how much."""
+    """Words that multiply what is before them (`hundred`, `million`), and by how much."""
     return _load_values("scales")
 
 
 def read_number_words(words: list[str]) -> tuple[int, float]:
     """How many of some folded words are one number written out, and its value.
 
-    `one` and `a` are numbers only beside others: alone they count nothing.
+    `one` and `a` are numbers only next to others: alone they count nothing.
     """
     total = part = 0.0
     used = counted = 0
@@ -113,7 +113,7 @@ def _number_pattern() -> re.Pattern[str]:
 
 
 def read_numbers(text: str) -> Iterator[tuple[int | float, tuple[int, int]]]:
-    """The numbers in digits of a text in lower case, and where each stands.
+    """The numbers in digits of a text in lower case, and the place of each.
 
     Numbers that no float can hold, of 309 digits and more, are left out; so are those that follow
     `MOST_NUMBERS` others.

@@ -58,7 +58,7 @@ class Day(NamedTuple):
 
     @property
     def parts(self) -> tuple[int, ...]:
-        """The numbers in it that may also stand alone: the year and the days."""
+        """The numbers in it that may also be alone: the year and the days."""
         days = tuple(day for _, day in self.months if day)
         return (*days, self.year) if self.year else days
 
@@ -87,7 +87,7 @@ _SIGNS = _DIGITS | {
     ord("٫"): ".",
     ord("٪"): "%",
 }
-_MARK = "\x00"  # stands where a quantity was read, so that none is read twice
+_MARK = "\x00"  # replaces a quantity that was read, so that none is read twice
 
 
 def _plain(text: str) -> str:

@@ -43,13 +43,13 @@ def _month() -> str:
     others = [tag for tag in LANGUAGES if tag not in ("en", "de")]
     spellings = [names for tag in others for names in load_months(tag)]
     # of three letters, the beginning of another name may be a word (`set`)
-    told = {
+    plain = {
         one
         for names in spellings
         for one in names
         if len(one) > 3 or not any(x != one and x.startswith(one) for x in names)
     }
-    bare = ([without_marks(normalize("NFKD", x)) for x in names] for names in (capital, told))
+    bare = ([without_marks(normalize("NFKD", x)) for x in names] for names in (capital, plain))
     in_case, in_any = ("|".join(_longest_first(names)) for names in bare)
     return rf"(?:(?:{in_case})|(?i:{in_any}))\.?(?!\w)"
 
@@ -160,7 +160,7 @@ def scale_pattern() -> re.Pattern[str]:
 
 
 def _names_in_text(names: Iterable[str]) -> str:
-    """Names as they stand in a text, in any case; Chinese and Japanese without a blank behind."""
+    """Names as a text writes them, in any case; Chinese and Japanese without a blank behind."""
     longest = _longest_first(names)
     spaced = "|".join(re.escape(name) for name in longest if not _is_unspaced(name))
     signs = "|".join(re.escape(name) for name in longest if _is_unspaced(name))
@@ -212,7 +212,7 @@ def rough_pattern(kind: str) -> re.Pattern[str]:
 
 @cache
 def loose_values() -> dict[str, tuple[float, ...]]:
-    """The numbers that words of many languages may stand for."""
+    """The numbers that words of many languages mean."""
     found: dict[str, tuple[float, ...]] = {}
     for value, name in ((value, name) for value, *names in _table("loose") for name in names):
         found[name] = (*found.get(name, ()), float(value))

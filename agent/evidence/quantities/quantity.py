@@ -19,7 +19,7 @@ from agent.evidence.words import plain_words
 
 LONGEST_CLAIM = 10_000  # characters of a claim, or of a value, whose quantities are read
 LONGEST_QUOTES = 50_000  # characters of a quote
-LONGEST_PAGE = 300_000  # characters of a page; anything may stand in the rest
+LONGEST_PAGE = 300_000  # characters of a page; the rest may have anything
 MOST_WANTED = 100  # quantities of a claim that are looked for; more count as missing
 MOST_ADDED = 60  # numbers of the quotes that sums and differences are made of
 MOST_ITEMS = 50  # of a list that is counted
@@ -57,7 +57,7 @@ def find_missing(claim: str, quotes: Texts, *, derived: bool = True) -> tuple[Qu
 
 
 def stands_on_page(quantity: Quantity, text: str) -> bool:
-    """Whether a quantity stands, or may stand, anywhere in the text of a page."""
+    """Whether a quantity is, or may be, anywhere in the text of a page."""
     given = _read_evidence((text,), LONGEST_PAGE)
     return len(text) > LONGEST_PAGE or given.is_cut or _stands(quantity, given)
 
@@ -107,7 +107,7 @@ def _count_decimals(text: str, value: float) -> int:
 
 
 def is_told(value: Decimal, said: Number, at: int = 0) -> bool:
-    """Whether a number of a text tells a value, at its own precision; `at`: in which reading.
+    """Whether a number of a text is a value, at its own precision; `at`: in which reading.
 
     Its last digit is rounded; after "about", "nearly" or "more than" it need only lie there.
     """
@@ -202,7 +202,7 @@ def _years_of(given: _Evidence) -> set[int]:
 
 
 def _is_day(year: int | None, month: int, day: int | None, given: _Evidence) -> bool:
-    """Whether quotes hold a date. Its year may stand apart from day and month.
+    """Whether quotes hold a date. Its year may be apart from day and month.
 
     Where quotes name no month that is known, as in another language, day and year suffice.
     """
@@ -334,7 +334,7 @@ def _is_span_of_years(wanted: Number, given: _Evidence) -> bool:
 def _is_count(wanted: Number, given: _Evidence, claim: str) -> bool:
     """Whether a number is that of the items of a list in the quotes, or of its own list's items.
 
-    The items of the claim's own list must stand in the quotes.
+    The items of the claim's own list must be in the quotes.
     """
     number = wanted.values[0]
     if not 2 <= number <= MOST_ITEMS or wanted.unit:
