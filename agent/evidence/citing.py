@@ -8,12 +8,7 @@ from itertools import groupby
 
 from agent.evidence.draft_markdown import Piece, add_to_last_cell, read_pieces
 from agent.evidence.markers import MARKER, cited_numbers, join_markers, normalize_markers
-from agent.evidence.quoting import (
-    anchor_quote,
-    find_verbatim,
-    locate_quote,
-    nearest_quote,
-)
+from agent.evidence.quoting import anchor_quote, find_verbatim, locate_quote, nearest_quote
 from agent.evidence.words import count_words
 from agent.state import Answered, Cited, Claim, Draft, Quote, Source
 

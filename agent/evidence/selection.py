@@ -97,10 +97,7 @@ def select_quoted(
 
 
 def _order_by_rank(
-    pieces: Sequence[_Piece],
-    scores: Sequence[float],
-    queries: Sequence[str],
-    read: Collection[int],
+    pieces: Sequence[_Piece], scores: Sequence[float], queries: Sequence[str], read: Collection[int]
 ) -> list[int]:
     """The indices of passages: the first ones of each page, then all others, each by their scores.
 

@@ -21,7 +21,7 @@ from agent.steps.ask_model import NO_REPLY, reply_event
 from agent.steps.judges import Docket, JudgeClaims, judge_groups, no_judge_event, render_claims
 from agent.steps.prompt_rules import CITE_RULE, DATA_RULE, escape, language_rule
 from agent.steps.resolve_conflicts import find_added, settle
-from agent.verification.claim_batch import Bench
+from agent.verification.claim_batch import ClaimBatch
 from agent.verification.rules import FAILING
 
 
@@ -70,48 +70,50 @@ class Verify:
         answer = research.answer
         if answer is None:
             return
-        bench = Bench(answer, research)
-        if not bench.claims and not bench.values:
+        batch = ClaimBatch(answer, research)
+        if not batch.claims and not batch.values:
             return
-        bench.find_better_quotes()
+        batch.find_better_quotes()
         drop = self.on_unsupported == "drop"
         if self.mode == "model":
-            bench.add(find_added(bench.to_verified(drop=False), research))
-            yield from self._judge_open_claims(bench, research)
-            yield from self._mend_failed_claims(bench, research)
-            if bench.add(find_added(bench.to_verified(drop=drop), research)):
-                yield from self._judge_open_claims(bench, research)
-        verified = bench.to_verified(drop=drop)
-        yield from (Warned(message=message) for message in _failure_warnings(verified, bench))
-        yield settle(verified, research, bench.tell_added)
+            batch.add(find_added(batch.to_verified(drop=False), research))
+            yield from self._judge_open_claims(batch, research)
+            yield from self._mend_failed_claims(batch, research)
+            if batch.add(find_added(batch.to_verified(drop=drop), research)):
+                yield from self._judge_open_claims(batch, research)
+        verified = batch.to_verified(drop=drop)
+        yield from (Warned(message=message) for message in _failure_warnings(verified, batch))
+        yield settle(verified, research, batch.judge_added)
 
-    def _judge_open_claims(self, bench: Bench, research: Research) -> Iterator[Event]:
+    def _judge_open_claims(self, batch: ClaimBatch, research: Research) -> Iterator[Event]:
         """Ask for the verdicts of the open claims, so many in each call."""
-        claims = bench.open_claims()
+        claims = batch.open_claims()
         groups = [claims[i : i + self.batch] for i in range(0, len(claims), self.batch)]
         docket = Docket[Claim](
-            lambda group: self._make_task(group, bench, research), bench.record_judgement
+            lambda group: self._make_task(group, batch, research), batch.record_judgement
         )
         yield from judge_groups(self.ask, groups, docket, research)
 
-    def _make_task(self, claims: Sequence[Claim], bench: Bench, research: Research) -> JudgeClaims:
+    def _make_task(
+        self, claims: Sequence[Claim], batch: ClaimBatch, research: Research
+    ) -> JudgeClaims:
         return JudgeClaims(
             topic=research.topic,
-            claims=tuple(map(bench.put, claims)),
-            evidence=bench.evidence(claims),
+            claims=tuple(map(batch.put, claims)),
+            evidence=batch.evidence(claims),
             language=self.language,
         )
 
-    def _mend_failed_claims(self, bench: Bench, research: Research) -> Iterator[Event]:
+    def _mend_failed_claims(self, batch: ClaimBatch, research: Research) -> Iterator[Event]:
         """Have the claims that failed rewritten, and judge what is written like any claim."""
-        failed = bench.failed_claims()
-        if not failed or not bench.holds_anything():
+        failed = batch.failed_claims()
+        if not failed or not batch.has_support():
             return
         ranking_query = " ".join((research.topic, *(claim.text for claim in failed)))
         task = MendClaims(
             topic=research.topic,
             claims=failed,
-            reasons=tuple(bench.explain(claim) for claim in failed),
+            reasons=tuple(batch.explain(claim) for claim in failed),
             evidence=select_passages(research.sources, ranking_query, self.budget),
             language=self.language,
         )
@@ -122,13 +124,13 @@ class Verify:
             return
         yield reply_event(task, reply)
         corrected, _ = compose_answer(reply.answer, research.sources)
-        bench.replace_failed(failed, corrected)
-        yield from self._judge_open_claims(bench, research)
+        batch.replace_failed(failed, corrected)
+        yield from self._judge_open_claims(batch, research)
 
 
-def _failure_warnings(verified: Verified, bench: Bench) -> Iterator[str]:
+def _failure_warnings(verified: Verified, batch: ClaimBatch) -> Iterator[str]:
     for claim in verified.dropped:
-        yield f"Left out: nothing that was read supports it ({bench.explain(claim)}): {claim.text}"
+        yield f"Left out: nothing that was read supports it ({batch.explain(claim)}): {claim.text}"
     for claim in verified.claims:
         if claim.verdict in FAILING:
-            yield f"Nothing read supports this ({bench.explain(claim)}): {claim.text}"
+            yield f"Nothing read supports this ({batch.explain(claim)}): {claim.text}"

@@ -1,1 +1,1 @@
-"""Whether a claim stands on its quotes: what rules prove, and the bench on which a model judges."""
+"""Whether a claim is supported by its quotes: what rules prove, and what a model judges."""

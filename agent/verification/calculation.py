@@ -1,8 +1,7 @@
 """Arithmetic that a judge gives for a claim: computed here, over numbers of the claim's quotes.
 
-It holds where each number of it stands in a quote, or is a constant that something is multiplied or
-divided by; and where what it gives is a number that the claim states, at the claim's own precision.
-Of what a superlative is said is for the judge.
+It holds where each number of it is in a quote, or is a constant that something is multiplied or
+divided by; and where its result is a number that the claim states, at the claim's own precision.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from agent.evidence.quantities import (
     compute_arithmetic,
     find_missing,
     find_operand,
-    is_told,
+    is_stated,
     list_terms,
     parse_arithmetic,
     read_quantities,
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
     from agent.verification.judge_view import QuotePlace
 
 NONE = frozenset(("", "null", "none", "n/a", "-"))
-#: What a number is multiplied or divided by without standing in a quote.
+#: What a number is multiplied or divided by, not in a quote.
 CONSTANTS = frozenset(map(Decimal, "100 1000 12 24 60 7 365.25".split()))
 OF_TEMPERATURES = frozenset(map(Decimal, "9 5 32 1.8".split()))
 FACTOR_DIGITS = 3  # the fewest of a factor between two units: a shorter one may be any number
@@ -51,7 +50,7 @@ ACROSS = ("min", "max", "sum", "count")
 
 
 class Computed(NamedTuple):
-    """What came of a calculation; `fault` says why it does not hold, "" where it does.
+    """The result of a calculation; `fault` says why it does not hold, "" where it does.
 
     `missing`: what the claim states besides, and its quotes do not give.
     """
@@ -62,7 +61,7 @@ class Computed(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """A term of an expression, what is meant by it, and where it stands; a constant nowhere."""
+    """A term of an expression, what is meant by it, and its place; a constant has none."""
 
     term: Term
     meant: Quantity | None
@@ -79,11 +78,11 @@ class _Found(NamedTuple):
 
 
 def compute_claim(expression: str, claim: str, places: Sequence[QuotePlace]) -> Computed | None:
-    """What a judge's arithmetic says of a claim; None where there is none, as in a number alone.
+    """The result of a judge's arithmetic for a claim; None where there is none, as in a number.
 
-    A number may stand anywhere in a sentence that a quote is of. What cannot be read as arithmetic
-    is none: small models write their reasons there. They also compute what nobody asked: a fault
-    counts only where the claim says a number that its quotes do not have.
+    A number may be anywhere in a sentence of a quote. Small models write their reasons here, which
+    cannot be read as arithmetic, and compute without need: a fault counts only where the claim has
+    a number that its quotes do not have.
     """
     if (expression := expression.strip()).casefold() in NONE:
         return None
@@ -104,7 +103,7 @@ def compute_claim(expression: str, claim: str, places: Sequence[QuotePlace]) -> 
 
 
 def _needs_arithmetic(claim: str, places: Sequence[QuotePlace]) -> bool:
-    """Whether a claim says a number that its quotes do not have."""
+    """Whether a claim has a number that its quotes do not have."""
     return bool(find_missing(claim, _given_texts(places), derived=False))
 
 
@@ -122,12 +121,12 @@ def _compute(
     readings = readings[:1] if items else readings
     modes = [(bare, last) for bare in (False, True)[: 1 + converts] for last in readings]
     totals = [_total(node, found, bare=bare, last=last) for bare, last in modes]
-    all_told = [
-        (list(_list_told(node, total, found, claim, last)), total)
+    all_stated = [
+        (list(_list_stated(node, total, found, claim, last)), total)
         for (_, last), total in zip(modes, totals, strict=True)
     ]
-    told, total = next((one for one in all_told if one[0]), all_told[0])
-    if isinstance(node, Term) and not told:
+    stated, total = next((one for one in all_stated if one[0]), all_stated[0])
+    if isinstance(node, Term) and not stated:
         return None
     size = Decimal(str(next((one.unit.size for one in found if one.unit), 1))) ** total.power
     value = float(f"{total.value / size:.12g}")
@@ -136,11 +135,11 @@ def _compute(
         value=int(value) if value.is_integer() else value,
         operands=tuple(dict.fromkeys(_operand(one) for one in found if one.place)),
     )
-    if not told:
+    if not stated:
         return Computed(made, f"{expression} is {round(value, 3):,g}, which the claim does not say")
-    known = {*told, *(one.meant for one in found if not one.place)}
-    left = (one for one in find_missing(claim, _given_texts(places)) if one not in known)
-    counted = {float(items), value if told and made.expression[:5] == "count" else 0.0}
+    derived = {*stated, *(one.meant for one in found if not one.place)}
+    left = (one for one in find_missing(claim, _given_texts(places)) if one not in derived)
+    counted = {float(items), value if stated and made.expression[:5] == "count" else 0.0}
     return Computed(made, "", tuple(x for x in left if not counted & set(getattr(x, "values", ()))))
 
 
@@ -149,13 +148,13 @@ def _operand(found: _Found) -> Operand:
     return Operand(text=found.term.text, citation=source, start=found.start, end=found.end)
 
 
-# --- where its numbers stand ----------------------------------------------------------------------
+# --- the places of its numbers --------------------------------------------------------------------
 
 
 def _find_terms(node: Node, claim: str, places: Sequence[QuotePlace]) -> Iterator[_Found]:
-    """Each term where it stands; one that is named twice at two places, if it stands at two.
+    """Each term with its place; one that is named twice at two places, if it has two.
 
-    Raises Unreadable for a term that stands nowhere.
+    Raises Unreadable for a term without a place.
     """
     taken: set[tuple[str, int]] = set()
     for term, within in list_terms(node):
@@ -170,7 +169,7 @@ def _find_terms(node: Node, claim: str, places: Sequence[QuotePlace]) -> Iterato
 
 
 def _find_in(term: Term, place: QuotePlace) -> Iterator[_Found]:
-    """Where a term stands in a quote; the whole quote where its signs are others."""
+    """The places of a term in a quote; the whole quote where its signs are others."""
     wanted = _read_term(term)
     words, meant = (wanted and find_operand(wanted, place.quote)) or ("", None)
     if term.kind == "words" and fold(term.text) in fold(place.quote):
@@ -249,33 +248,35 @@ def _total(node: Node, found: Sequence[_Found], *, bare: bool = False, last: int
     return compute_arithmetic(node, read)
 
 
-def _list_told(
+def _list_stated(
     node: Node, total: Measure, found: Sequence[_Found], claim: str, last: int
 ) -> Iterator[Quantity]:
-    """The numbers of a claim that tell what a calculation gives."""
+    """The numbers of a claim that are the result of a calculation."""
     unit, value = next((one.unit for one in found if one.unit), None), abs(total.value)
     if isinstance(node, Operation) and node.name == "count":
         if value in _read_counts(claim, len(node.args)):
             yield Number("", (float(value),))
         return
-    for said in read_quantities(claim):
-        if isinstance(said, Number) and any(
-            is_told(one, said, last) for one in _in_unit_of(said, total, unit, found)
+    for number in read_quantities(claim):
+        if isinstance(number, Number) and any(
+            is_stated(one, number, last) for one in _in_unit_of(number, total, unit, found)
         ):
-            yield said
+            yield number
 
 
 def _in_unit_of(
-    said: Number, total: Measure, unit: Unit | None, found: Sequence[_Found]
+    number: Number, total: Measure, unit: Unit | None, found: Sequence[_Found]
 ) -> Iterator[Decimal]:
-    """A total in the unit of a number that may tell it; a share in hundredths too."""
+    """A total in the unit of a number that may be it; a share in hundredths too."""
     value = abs(total.value)
     if unit and total.power:
-        is_same = said.unit and said.unit.dimension == unit.dimension
-        value /= Decimal(str((said.unit if is_same and said.unit else unit).size)) ** total.power
+        is_same = number.unit and number.unit.dimension == unit.dimension
+        value /= (
+            Decimal(str((number.unit if is_same and number.unit else unit).size)) ** total.power
+        )
     yield value
     has_hundred = any(one.term.text == "100" for one in found)
-    if said.unit and said.unit.dimension == "share" and not total.power and not has_hundred:
+    if number.unit and number.unit.dimension == "share" and not total.power and not has_hundred:
         yield value * 100
 
 

@@ -1,8 +1,8 @@
-"""What rules can say of a sentence of somebody's report and the pages that it cites.
+"""Rules for a sentence of a given report and the pages that it cites.
 
 1. A sentence that a page has word for word is quoted.
 2. A quotation that is on no cited page is unsupported.
-3. So is a number or a date that stands on no cited page, and follows from nothing on it, where the
+3. So is a number or a date that is on no cited page, and follows from nothing on it, where the
    page has half of the other words. A judge may show that it follows from others.
 4. Everything else is open. Pages in another language or script cannot be compared: there only 1
    counts.
@@ -25,21 +25,21 @@ from agent.evidence.quantities import (
     Quantity,
     Score,
     find_missing,
+    is_on_page,
     read_quantities,
-    stands_on_page,
 )
 from agent.evidence.words import PLAIN_WORD, count_words
 from agent.state import Quote, Source, Verdict
 from agent.verification.judge_view import QuotePlace
 from agent.verification.rules import FEWEST_WORDS, is_quoted
 
-NEAREST = 8  # sentences of the pages that a claim is held against
-SAME_THING = 0.5  # share of a claim's words, numbers aside, beside which a number is missed
+NEAREST = 8  # sentences of the pages that a claim is compared with
+SAME_THING = 0.5  # share of a claim's words, numbers aside, with which a number is missed
 LONGEST_TITLE = 12  # words
 TITLE_WORDS = 0.8  # share of the longer words with a capital letter that makes words a title
-#: Units that stand in each other's place, as `words.toml` names them.
+#: Units that replace each other, as `words.toml` names them.
 MONEY = frozenset("dollar euro pound-sterling yen rupee".split())
-READ_LANGUAGE = 3000  # characters of a page by which its language and script are told
+READ_LANGUAGE = 3000  # characters of a page by which its language and script are known
 _QUOTED = re.compile(
     r"“([^“”]{1,1500})”|„([^„“”]{1,1500})[“”]|«([^«»]{1,1500})»|「([^「」]{1,1500})」"
     r"|\"([^\"]{1,1500})\""
@@ -83,7 +83,7 @@ def rule_claim(claim: str, sources: Sequence[Source]) -> ClaimRuling:
     if lost and is_comparable:
         return lost
     for one in missing_on_pages(claim, near, sources) if is_comparable else ():
-        if _would_be_told(one, claim, near, sources):
+        if _would_be_stated(one, claim, near, sources):
             reason = f"{one.text.strip()} is not on the page"
             return ClaimRuling("unsupported", reason, nearest, _may_follow(claim, near))
     return ClaimRuling("unchecked", "", nearest)
@@ -123,7 +123,7 @@ def _rule_quotations(
 
 
 def _has_words(quotation: str, text: str) -> bool:
-    """Whether a text has words in a row, whatever signs stand between them."""
+    """Whether a text has words in a row, whatever signs are between them."""
     return f" {' '.join(PLAIN_WORD.findall(fold(quotation)))} " in _plain_text(text)
 
 
@@ -144,12 +144,12 @@ def _kind(quantity: Quantity) -> str:
     return f"number {'money' if dimension in MONEY else dimension}"
 
 
-def _would_be_told(
+def _would_be_stated(
     lost: Quantity, claim: str, near: Sequence[Quote], sources: Sequence[Source]
 ) -> bool:
-    """Whether pages that lack a number tell of the same thing, so that they would have it.
+    """Whether pages that lack a number are about the same thing, so that they would have it.
 
-    A date that is told may not stand there (`on Wednesday`): that takes a sentence like the claim.
+    A page may write a date in another way (`on Wednesday`): that takes a sentence like the claim.
     """
     for quantity in read_quantities(claim):
         claim = claim.replace(quantity.text, " ")
@@ -165,8 +165,8 @@ def _may_follow(claim: str, near: Sequence[Quote]) -> bool:
     A share may be one of any two numbers of a kind; years, of dates.
     """
     texts = [quote.text for quote in near]
-    told = {(one.text, _kind(one)) for text in texts for one in read_quantities(text)}
-    counts = Counter(kind.replace("date", "number months") for _, kind in told)
+    values = {(one.text, _kind(one)) for text in texts for one in read_quantities(text)}
+    counts = Counter(kind.replace("date", "number months") for _, kind in values)
     shared = max(counts.values(), default=0)
     kinds = [_kind(one) for one in find_missing(claim, texts)]
     return any(shared > 1 if kind == "number share" else counts[kind] > 1 for kind in kinds)
@@ -179,7 +179,7 @@ def missing_on_pages(
     given = [quote.text for quote in near] + [source.page.title for source in sources]
     pages = _whole_pages(sources)
     lost = find_missing(claim, given)
-    return [one for one in lost if not any(stands_on_page(one, page) for page in pages)]
+    return [one for one in lost if not any(is_on_page(one, page) for page in pages)]
 
 
 def _whole_pages(sources: Sequence[Source]) -> list[str]:
@@ -195,6 +195,6 @@ def _content_of(text: str) -> frozenset[str]:
 
 
 def _is_comparable(claim: str, head: str) -> bool:
-    """Whether a claim and a page are of one language, as far as that can be told."""
-    told, of_page = (language_of(x).tag if count_words(x) >= 6 else "" for x in (claim, head))
-    return main_script(claim) == main_script(head) and told in ("", of_page)
+    """Whether a claim and a page are of one language, or may be."""
+    own, of_page = (language_of(x).tag if count_words(x) >= 6 else "" for x in (claim, head))
+    return main_script(claim) == main_script(head) and own in ("", of_page)

@@ -1,4 +1,4 @@
-"""The bench: what of an answer is to be judged, what it stands on, and what was said of it."""
+"""The claims and values of an answer that are judged, their quotes and their verdicts."""
 
 from __future__ import annotations
 
@@ -9,16 +9,7 @@ from typing import TypeVar
 from agent.evidence import closest_sentences
 from agent.evidence.citing import order_quotes
 from agent.slots.weighing import make_findings
-from agent.state import (
-    HOLDING,
-    Claim,
-    Composed,
-    Finding,
-    Quote,
-    Research,
-    Source,
-    Verified,
-)
+from agent.state import HOLDING, Claim, Composed, Finding, Quote, Research, Source, Verified
 from agent.state.excerpts import Excerpt
 from agent.verification import rules
 from agent.verification.calculation import compute_claim
@@ -38,13 +29,13 @@ from agent.verification.rules import FAILING, Assessment, missing_in_quotes
 from agent.verification.unquoted import find_unquoted
 
 ClaimOrFinding = TypeVar("ClaimOrFinding", Claim, Finding)
-MOST_OFFERED = 2  # sentences that are shown beside a claim's own quotes
+MOST_OFFERED = 2  # sentences that are shown with a claim's own quotes
 
 
-class Bench:
+class ClaimBatch:
     """The claims of an answer and its report, and the values of its slots, while they are checked.
 
-    A claim is known by what a judge reads of it; two that say the same have one verdict.
+    A claim is identified by what a judge reads of it; two of one text have one verdict.
     """
 
     def __init__(self, answer: Composed, research: Research) -> None:
@@ -54,15 +45,15 @@ class Bench:
         self._findings = tuple(research.findings.values())
         #: A source that is cited is cited with all its quotes, those of the slots too.
         self._quotes = [*answer.quotes, *(q for one in self._findings for q in one.quotes)]
-        #: What stands in the place of each claim.
+        #: The claims that replace each claim.
         self._rows = [[claim] for claims in claim_groups(answer) for claim in claims]
         self._value_quotes = self._index_values()
         self._added: dict[Claim, list[Quote]] = {}  # sentences that the answer may be given
         self._offered: dict[str, list[Quote]] = {}
-        said = (claim for claims in claim_groups(answer) for claim in claims)
+        claims = (claim for group in claim_groups(answer) for claim in group)
         self._judged = {  # a claim that an earlier check judged is not put to a judge again
             shown_text(claim): Assessment(claim.verdict, claim.by, claim.calculation)
-            for claim in said
+            for claim in claims
             if claim.by not in ("", "rule")
         }
 
@@ -89,7 +80,7 @@ class Bench:
         return tuple(self._value_quotes)
 
     def places(self, claim: Claim) -> tuple[QuotePlace, ...]:
-        """Where the quotes of a claim or of a value stand."""
+        """The places of the quotes of a claim or of a value."""
         return tuple(map(self._make_place, self._own_quotes(claim)))
 
     def _own_quotes(self, claim: Claim) -> Sequence[Quote]:
@@ -108,13 +99,13 @@ class Bench:
         return tuple(c for text, c in unjudged.items() if text not in self._judged)
 
     def add(self, quotes: Iterable[Quote]) -> bool:
-        """Let sentences be judged that may stand beside the draft; whether a judge has new ones."""
+        """Let sentences be judged that may join the draft; whether a judge has new ones."""
         new = {claim_quote(quote): [quote] for quote in quotes}
         is_new = any(c not in self._added and c.text not in self._judged for c in new)
         self._added = {**new, **self._added}
         return is_new and bool(self._judged)
 
-    def tell_added(self, quote: Quote) -> Claim:
+    def judge_added(self, quote: Quote) -> Claim:
         """A sentence of a page as a claim with its verdict."""
         claim = claim_quote(quote)
         judged = self._judged.get(claim.text)
@@ -130,15 +121,15 @@ class Bench:
                 near = closest_sentences(claim.text, self._eligible_sources(claim, places))
                 own = [q for q in near if not claim.citations or q.source in claim.citations]
                 same = (q for q in own if rules.is_quoted(claim.text, (self._make_place(q),)))
-                if said := next(same, None):
-                    self._cite(row, i, said)
+                if quote := next(same, None):
+                    self._cite(row, i, quote)
                 else:
                     self._offered[shown_text(claim)] = self._choose_offered(claim, near)
 
     def _eligible_sources(self, claim: Claim, places: Sequence[QuotePlace]) -> list[Source]:
         """The pages whose sentences may be quoted for a claim.
 
-        If its quotes lack a quantity, only those that it cites: others tell of other numbers.
+        If its quotes lack a quantity, only those that it cites: others have other numbers.
         """
         is_lacking = bool(places) and bool(missing_in_quotes(claim.text, places))
         pages = self._sources.items()
@@ -149,13 +140,13 @@ class Bench:
         own = self._own_quotes(claim)
 
         def is_apart(quote: Quote) -> bool:
-            beside = (one for one in own if one.source == quote.source)
-            return not any(quote.start < one.end and one.start < quote.end for one in beside)
+            same = (one for one in own if one.source == quote.source)
+            return not any(quote.start < one.end and one.start < quote.end for one in same)
 
         return list(takewhile(is_apart, near[:MOST_OFFERED]))
 
     def offers(self, claim: Claim) -> list[Quote]:
-        """The sentences that a judge is shown beside the quotes of a claim."""
+        """The sentences that a judge is shown with the quotes of a claim."""
         return self._offered.get(shown_text(claim), [])
 
     def put(self, claim: Claim) -> Claim:
@@ -165,21 +156,21 @@ class Bench:
         return claim.model_copy(update={"citations": citations})
 
     def evidence(self, claims: Iterable[Claim]) -> tuple[Excerpt, ...]:
-        """What a judge is shown for some claims: sentences with quotes, and what is beside them."""
+        """What a judge is shown for some claims: sentences with quotes, and those next to them."""
         shown = [q for claim in claims for q in (*self._own_quotes(claim), *self.offers(claim))]
         pages = self._sources.items()
         own = ((one, [quote for quote in shown if quote.source == n]) for n, one in pages)
-        told = ((one, text_around_quotes(one.page, quotes)) for one, quotes in own if quotes)
-        return tuple(Excerpt.of(source, texts) for source, texts in told)
+        shown_texts = ((one, text_around_quotes(one.page, quotes)) for one, quotes in own if quotes)
+        return tuple(Excerpt.of(source, texts) for source, texts in shown_texts)
 
-    # --- what was said ---
+    # --- verdicts ---
 
     def record_judgement(self, claim: Claim, assessment: Assessment, source: int | None) -> None:
         """Remember what a model says of a claim, and cite the offered sentence that it names."""
         self._judged[shown_text(claim)] = assessment
         named = [quote for quote in self.offers(claim) if quote.source == source]
-        if told := assessment.calculation:
-            self._cite_operands(claim, told.expression)
+        if calculation := assessment.calculation:
+            self._cite_operands(claim, calculation.expression)
         if assessment.verdict != "supported" or not named:
             return
         if source in claim.citations and not missing_in_quotes(claim.text, self.places(claim)):
@@ -197,16 +188,16 @@ class Bench:
         computed = compute_claim(expression, claim.text, tuple(map(self._make_place, shown)))
         made = computed.calculation if computed else None
         used = {(one.citation, one.start) for one in made.operands} if made else set()
-        held = [
+        added = [
             quote
             for quote in self.offers(claim)
             if any(n == quote.source and quote.start <= at < quote.end for n, at in used)
         ]
-        self._quotes += held
+        self._quotes += added
         for row in self._rows:
             for i, other in enumerate(row):
                 if shown_text(other) == shown_text(claim):
-                    cited = dict.fromkeys((*other.citations, *(quote.source for quote in held)))
+                    cited = dict.fromkeys((*other.citations, *(quote.source for quote in added)))
                     row[i] = other.model_copy(update={"citations": tuple(cited)})
 
     def _cite(self, row: list[Claim], at: int, *quotes: Quote) -> None:
@@ -216,7 +207,7 @@ class Bench:
             row[at] = row[at].model_copy(update={"citations": (source,)})
 
     def rule(self, claim: Claim) -> Assessment:
-        """What is to be said of a claim or of a value."""
+        """The verdict on a claim or a value."""
         judged = self._judged.get(shown_text(claim))
         text, places = self.place(claim)
         if claim in self._value_quotes:
@@ -238,7 +229,7 @@ class Bench:
         return "its quotes say otherwise" if is_denied else "its quotes do not say it"
 
     def place(self, claim: Claim) -> tuple[str, tuple[QuotePlace, ...]]:
-        """The words that are judged of a claim or of a value, and where its quotes stand."""
+        """The words that are judged of a claim or of a value, and the places of its quotes."""
         text = claim.text.partition(": ")[2] if claim in self._value_quotes else claim.text
         return text, self.places(claim)
 
@@ -246,19 +237,19 @@ class Bench:
         """The claims that nothing supports, or that their quotes contradict."""
         return tuple(claim for claim in self.claims if self.rule(claim).verdict in FAILING)
 
-    def holds_anything(self) -> bool:
-        """Whether a claim or a value stands, as far as it is known."""
+    def has_support(self) -> bool:
+        """Whether a claim or a value does not fail, so far."""
         return any(self.rule(one).verdict not in FAILING for one in (*self.claims, *self.values))
 
     def replace_failed(self, failed: Sequence[Claim], corrected: Composed) -> None:
         """Put corrected sentences in the place of those that they are most like."""
         self._quotes += corrected.quotes
-        known = {shown_text(claim) for claim in self.claims}
+        present = {shown_text(claim) for claim in self.claims}
         new: dict[str, list[Claim]] = {}
         for claim in corrected.claims:
             old = max(failed, key=lambda f: count_shared(f.text, claim.text))
             placed = claim.model_copy(update={"form": old.form, "intro": old.intro})
-            if shown_text(placed) not in known and claim.citations:
+            if shown_text(placed) not in present and claim.citations:
                 new.setdefault(shown_text(old), []).append(placed)
         for row in self._rows:
             row[:] = [one for claim in row for one in new.pop(shown_text(claim), [claim])]
@@ -267,7 +258,7 @@ class Bench:
 
     def to_verified(self, *, drop: bool) -> Verified:
         """The answer with every verdict; without the claims that fail, if `drop`."""
-        rows = [[self._tell(claim) for claim in row] for row in self._rows]
+        rows = [[self._with_verdict(claim) for claim in row] for row in self._rows]
         kept = [[c for c in row if not drop or c.verdict not in FAILING] for row in rows]
         dropped = [c for row in rows for c in row if drop and c.verdict in FAILING]
         report = self._answer.report
@@ -276,22 +267,24 @@ class Bench:
         verified = rebuild_answer(self._answer, kept, self._quotes, dropped)
         return verified.model_copy(update={"findings": self._judge_findings()})
 
-    def _tell(self, claim: Claim) -> Claim:
-        """A claim with its verdict, and with what it says otherwise than its quotes."""
-        told = _give(claim, self.rule(claim))
-        places = () if told.verdict in HOLDING else self.places(claim)
-        return told.model_copy(update={"differences": find_differences(claim.text, places)})
+    def _with_verdict(self, claim: Claim) -> Claim:
+        """A claim with its verdict, and with its differences from its quotes."""
+        judged = _give(claim, self.rule(claim))
+        places = () if judged.verdict in HOLDING else self.places(claim)
+        return judged.model_copy(update={"differences": find_differences(claim.text, places)})
 
     def _judge_findings(self) -> tuple[Finding, ...]:
         """The findings with the verdict on each value; weighed anew without those that fail."""
         failed = [value for value in self.values if self.rule(value).verdict in FAILING]
         if not failed:
             return tuple(map(self._judge_finding, self._findings))
-        known = self._research
+        research = self._research
         lost = {(value.text, quote) for value in failed for quote in self._value_quotes[value]}
-        told = ((one, value_claim(one.slot, one.value).text) for one in known.latest_statements())
-        kept = [one for one, text in told if (text, one.quote) not in lost]
-        findings = make_findings(known.slots, kept, known.sources, known.topic)
+        values = (
+            (one, value_claim(one.slot, one.value).text) for one in research.latest_statements()
+        )
+        kept = [one for one, text in values if (text, one.quote) not in lost]
+        findings = make_findings(research.slots, kept, research.sources, research.topic)
         return tuple(map(self._judge_finding, findings))
 
     def _judge_finding(self, finding: Finding) -> Finding:
@@ -306,5 +299,7 @@ class Bench:
 
 
 def _give(judged: ClaimOrFinding, assessment: Assessment) -> ClaimOrFinding:
-    given = assessment._asdict()
-    return judged.model_copy(update={k: given[k] for k in given if k in type(judged).model_fields})
+    values = assessment._asdict()
+    return judged.model_copy(
+        update={k: values[k] for k in values if k in type(judged).model_fields}
+    )

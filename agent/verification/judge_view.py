@@ -14,7 +14,7 @@ LEVELS = 8  # one more than headings have; a line that looks like one is below a
 
 
 class QuotePlace(NamedTuple):
-    """Where a quote stands: offsets into the text of a page with this title."""
+    """The place of a quote: offsets into the text of a page with this title."""
 
     text: str
     title: str
@@ -62,7 +62,7 @@ def spans_around(text: str, spans: Iterable[Span]) -> list[tuple[int, Span]]:
 
 
 def _headings_above(text: str, at: int) -> Iterator[Span]:
-    """Where the headings above a sentence stand, the nearest first, each of a higher level."""
+    """The places of the headings above a sentence, the nearest first, each of a higher level."""
     level, above = LEVELS, [span for span in split_sentences(text) if span[1] <= at]
     for start, end in reversed(above[-SEARCHED_ABOVE:]):
         line = text[start:end]

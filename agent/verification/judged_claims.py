@@ -77,7 +77,7 @@ def check_intros(
 def rebuild_answer(
     answer: Composed, rows: Sequence[list[Claim]], quotes: Iterable[Quote], dropped: list[Claim]
 ) -> Verified:
-    """The answer with what stands in each claim's place; a theme that is empty goes."""
+    """The answer with what replaces each claim; a theme that is empty goes."""
     left = iter(rows)
 
     def replace(claims: Sequence[Claim]) -> tuple[Claim, ...]:
@@ -101,6 +101,6 @@ def rebuild_answer(
 
 def _report(report: Report, place: Callable[[Sequence[Claim]], tuple[Claim, ...]]) -> Report:
     themes = [one.model_copy(update={"claims": place(one.claims)}) for one in report.themes]
-    was_empty = [not one.claims for one in report.themes]  # all of it is told elsewhere
+    was_empty = [not one.claims for one in report.themes]  # all of it is elsewhere
     kept = tuple(t for t, e in zip(themes, was_empty, strict=True) if t.claims or t.open or e)
     return report.model_copy(update={"themes": kept, "conflicts": place(report.conflicts)})

@@ -1,15 +1,15 @@
-"""The rules of the verdict: what stands on a page word for word, and what no judge may overrule.
+"""The rules of the verdict: what is on a page word for word, and what no judge may overrule.
 
-1. Where a judge said nothing of a claim that is a whole sentence of its page, word for word, it is
-   quoted: the page says it, nothing more.
+1. A claim that no judge judged, and that is a whole sentence of its page, is quoted: the page says
+   it, nothing more.
 2. A claim with a number, date or score that its quotes neither hold nor give is never supported
    (`agent/evidence/quantities/`), nor is one with a name or a host that is nowhere in what was
    shown (`unquoted.py`). Without a judge it is unsupported where it names such a one, or where the
-   quantity stands nowhere on the pages that it cites.
-3. A claim whose quotes are all of works that were retracted is unsupported, whoever else says what.
+   quantity is nowhere on the pages that it cites.
+3. A claim whose quotes are all of works that were retracted is unsupported, whatever a judge says.
 4. Everything else is open: a model judges it, and without a judge it is unchecked. A quote that
-   reads like an instruction to a model gives orders, and tells nothing: what a judge calls
-   supported by such quotes alone is partial.
+   reads like an instruction to a model supports nothing: what a judge calls supported by such
+   quotes alone is partial.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import NamedTuple
 from agent.evidence import fold, is_heading, is_row, split_sentences
 from agent.evidence.language import ends_as_question
 from agent.evidence.prompt_injection import find_instruction
-from agent.evidence.quantities import find_missing, missing_quantities, stands_on_page
+from agent.evidence.quantities import find_missing, is_on_page, missing_quantities
 from agent.evidence.quoting import touched_sentences
 from agent.evidence.words import count_words
 from agent.state import Calculation, Verdict
@@ -30,7 +30,7 @@ from agent.verification.judge_view import QuotePlace
 from agent.verification.unquoted import find_unquoted
 
 FEWEST_WORDS = 4  # of a sentence; fewer are a name, a number or a fragment
-#: A value beside its name, which says something in fewer words: `Fee: 10 %`.
+#: A value next to its name, which says something in fewer words: `Fee: 10 %`.
 _NAMED_VALUE = re.compile(r"\w\W{0,3}(?:: | \| )\W{0,5}\w")
 FAILING: tuple[Verdict, ...] = ("unsupported", "contradicted")
 
@@ -56,7 +56,7 @@ def decide_verdict(
     *,
     names: bool = True,
 ) -> Assessment:
-    """What is to be said of a claim: as a model judged it within the rules, else by the rules.
+    """The verdict on a claim: as a model judged it within the rules, else by the rules.
 
     `judged` is None where no model did. Without `names` the rule about names and hosts is left out.
     """
@@ -68,23 +68,23 @@ def decide_verdict(
         return Assessment("quoted", "rule")
     pages = {place.text for place in places}
     missing = find_missing(claim, _texts_of(places))
-    is_lost = any(not any(stands_on_page(one, page) for page in pages) for one in missing)
+    is_lost = any(not any(is_on_page(one, page) for page in pages) for one in missing)
     if is_lost or (names and find_unquoted(claim, places)):
         return Assessment("unsupported", "rule")
     return UNCHECKED
 
 
 def decide_value(value: str, places: Sequence[QuotePlace], judged: Assessment | None) -> Assessment:
-    """What is to be said of a slot's value: what a model does, within the rules.
+    """The verdict on a slot's value: that of a model, within the rules.
 
-    It stands in its quotes, but is not thereby the answer to its slot.
+    Its quotes have it, but that does not make it the answer to its slot.
     """
     judged = judged._replace(calculation=None) if judged else UNCHECKED
     return limit_assessment(judged, value, places, names=False)
 
 
 def is_retracted(places: Sequence[QuotePlace]) -> bool:
-    """Whether there is nothing to stand on but works that were retracted."""
+    """Whether all quotes are of works that were retracted."""
     return bool(places) and all(place.is_retracted for place in places)
 
 
@@ -96,34 +96,34 @@ def limit_assessment(
     *,
     names: bool = True,
 ) -> Assessment:
-    """What a model said, and no more than the rules and its own arithmetic allow.
+    """The verdict of a model, as far as the rules and its own arithmetic allow.
 
-    A claim stands on its quotes, and on `pages` as wholes where it cites these and quotes nothing.
+    A claim is supported by its quotes, and by whole `pages` where it cites these without quotes.
     """
     if judged.calculation and judged.calculation.is_query:
         return judged  # code made it, and the audit makes it again
-    told, judged = judged.calculation, judged._replace(calculation=None)
-    telling = [place for place in places if not _gives_orders(place)]
-    if is_quoted(claim, telling):
+    calculation, judged = judged.calculation, judged._replace(calculation=None)
+    supporting = [place for place in places if not _gives_orders(place)]
+    if is_quoted(claim, supporting):
         return judged  # its numbers and names are the page's own
-    computed = compute_claim(told.expression, claim, telling) if told else None
+    computed = compute_claim(calculation.expression, claim, supporting) if calculation else None
     if computed and computed.fault:
         verdict = judged.verdict if judged.verdict in FAILING else "unsupported"
         return Assessment(verdict, "calculation", computed.calculation)
     if judged.verdict != "supported":
         return judged
-    missing = computed.missing if computed else find_missing(claim, _texts_of(telling))
-    holds = all(any(stands_on_page(one, page) for page in pages) for one in missing)
+    missing = computed.missing if computed else find_missing(claim, _texts_of(supporting))
+    holds = all(any(is_on_page(one, page) for page in pages) for one in missing)
     if computed:
         judged = Assessment("supported", "calculation", computed.calculation)
-    holds &= not (names and find_unquoted(claim, telling, pages))
-    return judged if telling and holds else judged._replace(verdict="partial")
+    holds &= not (names and find_unquoted(claim, supporting, pages))
+    return judged if supporting and holds else judged._replace(verdict="partial")
 
 
 def explain_fault(judged: Assessment, claim: str, places: Sequence[QuotePlace]) -> str:
     """Why the arithmetic of a model does not hold; "" where it does, and where there is none."""
-    told = None if is_quoted(claim, places) else judged.calculation
-    computed = compute_claim(told.expression, claim, places) if told else None
+    calculation = None if is_quoted(claim, places) else judged.calculation
+    computed = compute_claim(calculation.expression, claim, places) if calculation else None
     return computed.fault if computed else ""
 
 
@@ -152,21 +152,21 @@ def is_quoted(claim: str, places: Sequence[QuotePlace]) -> bool:
 
     Case, blanks and typography aside. Never a name, a number or a fragment alone.
     """
-    said = _strip_stops(claim)
-    if count_words(said) < FEWEST_WORDS and not _NAMED_VALUE.search(claim):
+    text = _strip_stops(claim)
+    if count_words(text) < FEWEST_WORDS and not _NAMED_VALUE.search(claim):
         return False
     return any(
-        said == one or _is_joined(said, previous, one)
+        text == one or _is_joined(text, previous, one)
         for place in places
         for previous, one in _whole_sentences(place)
     )
 
 
-def _is_joined(said: str, previous: str, one: str) -> bool:
+def _is_joined(text: str, previous: str, one: str) -> bool:
     """Whether a text is one sentence and the next one, with nothing but signs between them."""
-    if not previous or not (said.startswith(previous) and said.endswith(one)):
+    if not previous or not (text.startswith(previous) and text.endswith(one)):
         return False
-    between = said[len(previous) : len(said) - len(one)]
+    between = text[len(previous) : len(text) - len(one)]
     return bool(between) and not any(char.isalnum() for char in between)
 
 

@@ -1,4 +1,4 @@
-"""The summary of a report beside its sections."""
+"""The summary of a report."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ def said_as(claim: Claim) -> str:
 
 
 def first_sentences(themes: Iterable[Section]) -> Iterator[Claim]:
-    """What sums up a report where nothing else does: a sentence of each section that holds."""
+    """The fallback summary of a report: from each section one sentence that holds."""
     for claims in (theme.claims for theme in themes if theme.claims):
         yield min(claims, key=lambda one: (one.form == "row", one.verdict not in HOLDING))
 
 
 def holds(summary: Iterable[Claim], report: Report) -> bool:
-    """Whether a summary holds: not where its sections say something that does, and it nothing."""
-    told = (claim for theme in report.themes for claim in theme.claims)
-    is_known = any(claim.verdict in HOLDING for claim in told)
-    return any(one.verdict in (*HOLDING, "unchecked") or not is_known for one in summary)
+    """Whether a summary holds: it has a sentence that holds if its sections have one."""
+    claims = (claim for theme in report.themes for claim in theme.claims)
+    has_sure = any(claim.verdict in HOLDING for claim in claims)
+    return any(one.verdict in (*HOLDING, "unchecked") or not has_sure for one in summary)
 
 
 def leave_conflicts(report: Report) -> Report:

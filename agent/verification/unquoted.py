@@ -1,7 +1,7 @@
 """Names and hosts of a claim that are nowhere in what is quoted: no judge lifts that.
 
-A name counts only where it can be told: claim and quotes are of one language and one script, and
-that language writes no other nouns with a capital letter.
+A name counts only where it can be recognised: claim and quotes are of one language and one script,
+and that language writes no other nouns with a capital letter.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def find_unquoted(
 ) -> tuple[str, ...]:
     """The hosts of a claim that no quoted sentence has, and the names that are nowhere shown.
 
-    A name may also stand anywhere on `pages`.
+    A name may also be anywhere on `pages`.
     """
     hosts = {host.casefold() for place in places for host in _quoted_hosts(place)}
     lost = [host for host in _find_hosts(claim) if host.casefold() not in hosts]

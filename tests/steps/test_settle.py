@@ -38,7 +38,7 @@ from agent.state import (
 )
 from agent.steps.resolve_conflicts import settle as settle_told
 from agent.steps.synthesize import build_abstention
-from agent.verification.claim_batch import Bench
+from agent.verification.claim_batch import ClaimBatch
 from tests.support.typed_slots import build_source
 
 RUN = RunInfo(id="monday", strategy="slots", started_at="2026-01-02T03:04:05Z")
@@ -60,8 +60,8 @@ def read(
 
 def settle(verified: Verified, research: Research) -> Verified:
     """An answer as it is given where nobody judged."""
-    bench = Bench(Answered(text="", claims=(), quotes=()), research)
-    return settle_told(verified, research, bench.tell_added)
+    batch = ClaimBatch(Answered(text="", claims=(), quotes=()), research)
+    return settle_told(verified, research, batch.judge_added)
 
 
 def quote(source: Source, text: str) -> Quote:

@@ -103,8 +103,8 @@ def readers() -> dict[str, Reader]:
         "decide_verdict (page)": lambda text: decide_verdict(claim, (place(text),)),
         "missing_quantities (claim)": lambda text: quantities.missing_quantities(text, [plain]),
         "missing_quantities (quote)": lambda text: quantities.missing_quantities(claim, [text]),
-        "stands_on_page": lambda text: [
-            quantities.stands_on_page(quantity, text)
+        "is_on_page": lambda text: [
+            quantities.is_on_page(quantity, text)
             for quantity in quantities.read_quantities("3 of 1904, 2-1, 5 May")
         ],
         "list_lengths": list_lengths,

@@ -56,7 +56,7 @@ def find_missing(claim: str, quotes: Texts, *, derived: bool = True) -> tuple[Qu
     return tuple(one for one in wanted if one not in looked_for or not is_given(one))
 
 
-def stands_on_page(quantity: Quantity, text: str) -> bool:
+def is_on_page(quantity: Quantity, text: str) -> bool:
     """Whether a quantity is, or may be, anywhere in the text of a page."""
     given = _read_evidence((text,), LONGEST_PAGE)
     return len(text) > LONGEST_PAGE or given.is_cut or _stands(quantity, given)
@@ -106,18 +106,18 @@ def _count_decimals(text: str, value: float) -> int:
     return len(digits[0].replace(",", ".").rpartition(".")[2])
 
 
-def is_told(value: Decimal, said: Number, at: int = 0) -> bool:
+def is_stated(value: Decimal, stated: Number, at: int = 0) -> bool:
     """Whether a number of a text is a value, at its own precision; `at`: in which reading.
 
     Its last digit is rounded; after "about", "nearly" or "more than" it need only lie there.
     """
-    number, digits = said.values[at], _mantissas(said)
-    if len(digits) == len(said.values):
+    number, digits = stated.values[at], _mantissas(stated)
+    if len(digits) == len(stated.values):
         mantissa = digits[at]
     else:  # in words: three million
         mantissa = number / _last_digit(number) if number >= 1000 else number
-    step = number / (mantissa or 1) * 10.0 ** -_count_decimals(said.text, mantissa)
-    return _lies(said.rough, value, Decimal(f"{number:.15g}"), Decimal(f"{abs(step):.15g}"))
+    step = number / (mantissa or 1) * 10.0 ** -_count_decimals(stated.text, mantissa)
+    return _lies(stated.rough, value, Decimal(f"{number:.15g}"), Decimal(f"{abs(step):.15g}"))
 
 
 def _lies(rough: str, value: Decimal, said: Decimal, step: Decimal) -> bool:
