@@ -1,4 +1,4 @@
-"""The house rules that a machine can check: imports, the environment, printing, length."""
+"""The rules that a machine can check: imports, the environment, printing, names."""
 
 from __future__ import annotations
 
@@ -18,14 +18,16 @@ ROOT = Path(__file__).parents[2]
 AGENT = ROOT / "agent"
 FILES = sorted(AGENT.rglob("*.py"))
 
-#: From the ground up: each may import itself and those before it, for types too.
+#: In their order: each may import itself and those before it, for types too.
 PACKAGES = (
     "version state errors calls settings evidence slots verification "
     "documents pages search llm steps strategies answer run server "
     "mcp_server cli"
 ).split()
-#: That may read the environment and print.
-COMMANDS = {"cli", "mcp_server", "server"}
+COMMANDS = {"cli", "mcp_server", "server"}  # may print
+READ_ENVIRONMENT = {*COMMANDS, "settings", "calls/transport.py", "calls/child_environment.py"}
+USE_NETWORK = {"llm", "pages", "search", "calls/http.py", "calls/gemini_api.py"}
+USE_NETWORK |= {"calls/transport.py", "calls/cache.py"}
 DATA = {"demo"}  # holds no code
 MOST_PACKAGES = 20
 NETWORK = set("socket ssl http requests urllib3 httpx2 httpcore2 google serpapi".split())
@@ -35,17 +37,17 @@ HEAVY += "trafilatura rich dotenv".split()
 
 @cache
 def parse(file: Path) -> ast.Module:
-    """The syntax tree of a file, which nobody changes."""
+    """The syntax tree of a file."""
     return ast.parse(file.read_text("utf-8"))
 
 
-def room(file: Path) -> str:
-    """Which room a file belongs to: its folder in `agent/`, or its own name."""
+def package_of(file: Path) -> str:
+    """The package of a file: its folder in `agent/`, or its own name."""
     return file.relative_to(AGENT).parts[0].removesuffix(".py").replace("__init__", "")
 
 
 def imports(file: Path) -> Iterator[str]:
-    """Every module that a file imports, wherever in the file it does."""
+    """Every module that a file imports, anywhere in it."""
     for node in ast.walk(parse(file)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -54,14 +56,14 @@ def imports(file: Path) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def own(file: Path) -> set[str]:
-    """The rooms that a file imports from; names of the package itself count as none."""
+def imported_packages(file: Path) -> set[str]:
+    """The packages of `agent` that a file imports from."""
     names = [name.split(".") for name in imports(file)]
     parts = {name[1] for name in names if name[0] == "agent" and len(name) > 1}
     return {part for part in parts if (AGENT / part).exists() or (AGENT / f"{part}.py").exists()}
 
 
-def test_the_rooms_are_few_and_every_name_has_its_place() -> None:
+def test_the_packages_are_few_and_every_one_has_its_place() -> None:
     names = {path.name.removesuffix(".py") for path in AGENT.iterdir() if path.name[0] not in "_."}
     assert names - {"py.typed"} == {*PACKAGES, *DATA}
     assert len(PACKAGES) <= MOST_PACKAGES
@@ -69,18 +71,18 @@ def test_the_rooms_are_few_and_every_name_has_its_place() -> None:
 
 @pytest.mark.parametrize("file", FILES, ids=lambda f: str(f.relative_to(AGENT)))
 def test_imports_point_one_way(file: Path) -> None:
-    here = room(file)
+    here = package_of(file)
     below = {"": {"run", "version"}, "demo": set()} | {
         name: set(PACKAGES[:n]) for n, name in enumerate(PACKAGES)
     }
     allowed = below[here] | {here}
-    assert own(file) <= allowed, f"{here} imports {own(file) - allowed}"
+    assert imported_packages(file) <= allowed, f"{here} imports {imported_packages(file) - allowed}"
 
 
 @pytest.mark.parametrize(
     "file", [f for f in FILES if f.name == "__init__.py" and f.parent != AGENT]
 )
-def test_the_face_of_a_package_hands_names_on_and_holds_no_logic(file: Path) -> None:
+def test_an_init_file_only_exports_names(file: Path) -> None:
     for node in parse(file).body:
         names_all = isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
         docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
@@ -88,19 +90,13 @@ def test_the_face_of_a_package_hands_names_on_and_holds_no_logic(file: Path) -> 
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda f: str(f.relative_to(AGENT)))
-def test_outside_rooms_alone_touch_the_network_and_settings_the_environment(file: Path) -> None:
-    text = file.read_text("utf-8")
-    outside = ("calls/http", "calls/gemini_api", "calls/transport", "calls/cache")
-    touches = {f"{name}.py" for name in outside}
-    if room(file) not in {"llm", "pages", "search"} and str(file.relative_to(AGENT)) not in touches:
+def test_few_packages_use_the_network_the_environment_or_print(file: Path) -> None:
+    package, path = package_of(file), str(file.relative_to(AGENT))
+    if not {package, path} & USE_NETWORK:
         assert not NETWORK & {name.split(".")[0] for name in imports(file)}
-    of_libraries = {"calls/transport.py", "calls/child_environment.py"}
-    if (
-        room(file) not in {"settings", *COMMANDS}
-        and str(file.relative_to(AGENT)) not in of_libraries
-    ):
-        assert not re.search(r"\benviron\b|\bgetenv\b", text)
-    if room(file) not in COMMANDS:
+    if not {package, path} & READ_ENVIRONMENT:
+        assert not re.search(r"\benviron\b|\bgetenv\b", file.read_text("utf-8"))
+    if package not in COMMANDS:
         calls = (node.func for node in ast.walk(parse(file)) if isinstance(node, ast.Call))
         assert "print" not in {getattr(called, "id", "") for called in calls}
 
@@ -118,7 +114,7 @@ def test_no_public_class_name_occurs_twice() -> None:
     places: dict[str, list[str]] = {}
     for name, place in definitions(ast.ClassDef):
         places.setdefault(name, []).append(place)
-    twice = {name: found for name, found in places.items() if len(found) > 1 and name[0] != "_"}
+    twice = {name: files for name, files in places.items() if len(files) > 1 and name[0] != "_"}
     assert places and not twice
 
 
@@ -175,7 +171,7 @@ def test_nothing_heavy_is_imported_before_it_is_needed(name: str) -> None:
     assert done.stderr.strip() == "[]" and done.stdout
 
 
-def test_quantities_have_one_door() -> None:
+def test_quantities_have_one_interface() -> None:
     inside = AGENT / "evidence/quantities"
     for file in FILES:
         if not file.is_relative_to(inside):

@@ -21,7 +21,7 @@ def run(*arguments: str) -> str:
 
 
 @pytest.mark.slow
-def test_every_evaluation_says_what_it_measures() -> None:
+def test_every_evaluation_names_what_it_measures() -> None:
     code = (
         "from evals.harness import NAMES, load_evaluation as load; "
         "print(*(load(name).tables[0].cells and load(name).title for name in NAMES), sep='\\n')"

@@ -72,8 +72,8 @@ def test_no_set_up_installs_without_hashes() -> None:
 
 
 def test_every_licence_is_permitted() -> None:
-    found = {name: licences.find_licence(name) for name in licences.locked_names("fuzz")}
-    assert not [pair for pair in found.items() if not licences.is_permitted(*pair)]
+    licence_of = {name: licences.find_licence(name) for name in licences.locked_names("fuzz")}
+    assert not [pair for pair in licence_of.items() if not licences.is_permitted(*pair)]
 
 
 def test_the_program_itself_installs_nothing_under_the_gpl() -> None:
@@ -83,7 +83,7 @@ def test_the_program_itself_installs_nothing_under_the_gpl() -> None:
     assert all("not linked, not shipped" in licences.EXCEPTIONS[name][1] for name in tools)
 
 
-def test_a_licence_that_asks_for_more_is_refused() -> None:
+def test_a_licence_with_further_conditions_is_refused() -> None:
     for licence in ("MIT", "Apache-2.0 OR GPL-3.0-only", "(MIT AND Zlib) OR GPL-3.0-only"):
         assert licences.is_permitted("any", licence)
     for licence in ("MIT AND GPL-3.0-only", "AGPL-3.0-or-later", ""):
@@ -95,14 +95,14 @@ def test_the_list_of_licences_is_that_of_the_lock() -> None:
     assert licences.FILE.read_text("utf-8") == licences.render()
 
 
-def test_a_known_vulnerability_is_told_with_its_remedy() -> None:
+def test_a_known_vulnerability_is_reported_with_its_remedy() -> None:
     package = {"name": "flask", "version": "0.5", "vulns": []}
     report = [{"name": "other", "skip_reason": "not found"}, package]
     assert not list(vulnerabilities.describe_vulnerabilities(report))
     assert vulnerabilities.summarize(report).startswith("No known vulnerability in 1 ")
-    found = {"id": "PYSEC-2019-179", "fix_versions": ["1.0"], "aliases": [], "description": ""}
-    told = list(vulnerabilities.describe_vulnerabilities([{**package, "vulns": [found]}]))
-    assert told == ["flask 0.5: PYSEC-2019-179, fixed in 1.0. Change its pin, then `make lock`."]
+    fault = {"id": "PYSEC-2019-179", "fix_versions": ["1.0"], "aliases": [], "description": ""}
+    lines = list(vulnerabilities.describe_vulnerabilities([{**package, "vulns": [fault]}]))
+    assert lines == ["flask 0.5: PYSEC-2019-179, fixed in 1.0. Change its pin, then `make lock`."]
     unknown = [{"name": "flask", "skip_reason": "Dependency not found"}]
     assert vulnerabilities.summarize(unknown).startswith("Skipped: ")
     assert vulnerabilities.summarize([]).startswith("Skipped: ")
@@ -114,7 +114,7 @@ FAULT = {"id": "PYSEC-2019-179", "affected": [AFFECTED]}
 
 
 @pytest.mark.parametrize(
-    ("name", "said", "status", "told"),
+    ("name", "reply", "status", "output"),
     [
         ("flask", {"vulns": [FAULT]}, 1, "flask 0.5: PYSEC-2019-179, fixed in 1.0. Change its pin"),
         ("django", {}, 0, "No known vulnerability in 1 packages."),
@@ -125,20 +125,20 @@ def test_the_audit_of_a_lock_fails_on_a_known_vulnerability(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     name: str,
-    said: dict[str, Any] | None,
+    reply: dict[str, Any] | None,
     status: int,
-    told: str,
+    output: str,
 ) -> None:
-    """pip-audit itself, with a service on loopback that speaks as OSV does, or is out of order."""
+    """pip-audit itself, with a service on loopback that replies as OSV does, or fails."""
     lock = tmp_path / "lock.txt"
     lock.write_text(f"{name}==0.5 --hash=sha256:{'0' * 64}\n")
-    answer = http_reply(json.dumps(said).encode(), "503 Busy" if said is None else "200 OK")
+    answer = http_reply(json.dumps(reply).encode(), "503 Busy" if reply is None else "200 OK")
     with PageServer({"/v1/query": answer}) as server:
         options = ["-s", "osv", "--osv-url", f"{server.url}/v1/query"]
         options += ["--cache-dir", str(tmp_path / "cache")]
         assert vulnerabilities.main(options, str(lock)) == status
     (line,) = capsys.readouterr().out.splitlines()
-    assert line.startswith(told)
+    assert line.startswith(output)
 
 
 def test_every_import_is_a_named_dependency() -> None:

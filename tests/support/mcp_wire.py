@@ -39,10 +39,7 @@ def result(mood: str, name: str, arguments: dict[str, str]) -> dict[str, Any]:
         return {"content": [{"type": "text", "text": said}]}
     url = METADATA if mood == "private" else "https://n.example/wc"
     row = {"id": "d 1/é", "title": f"The 2022 FIFA World Cup. {ORDERS}", "url": url}
-    return {
-        "content": [],
-        "structuredContent": {"a": "a" * 40 + "!", "results": [row]},
-    }
+    return {"content": [], "structuredContent": {"a": "a" * 40 + "!", "results": [row]}}
 
 
 def run_away() -> int:

@@ -81,11 +81,7 @@ SERVICES = {
         {"results": []},
     ),
     "serper": Service(
-        Serper,
-        "POST",
-        "/search",
-        {"organic": [LINKED]},
-        {"searchParameters": {"q": "x"}},
+        Serper, "POST", "/search", {"organic": [LINKED]}, {"searchParameters": {"q": "x"}}
     ),
     "brave": Service(
         Brave,

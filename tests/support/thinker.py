@@ -42,10 +42,7 @@ class Thinker:
             return self._judge(parse_claims(asked.prompt), shown)
         if asked.task == "generate_queries":
             return self._plan(read_topic(asked.prompt))
-        return {
-            "reflect": self._reflect,
-            "synthesize": self._write,
-        }[asked.task](shown)
+        return {"reflect": self._reflect, "synthesize": self._write}[asked.task](shown)
 
     def _plan(self, topic: str) -> dict[str, Any]:
         """A slot for each fact, which another word of the topic each time asks for."""

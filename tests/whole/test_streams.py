@@ -194,8 +194,7 @@ def test_no_other_file_gets_the_number_of_a_closed_stream(shut: str, folder: Pat
 
 
 @pytest.mark.parametrize(
-    ("command", "shut", "status"),
-    [("cli", "<&-", 2), ("mcp", "<&-", 2), ("mcp", ">&-", 1)],
+    ("command", "shut", "status"), [("cli", "<&-", 2), ("mcp", "<&-", 2), ("mcp", ">&-", 1)]
 )
 def test_closed_standard_input_is_wrong_usage(
     command: str, shut: str, status: int, folder: Path

@@ -23,7 +23,7 @@ export const token = {
 export async function request(path, { body, headers = {}, ...options } = {}) {
   const sent = { ...headers };
   if (token.get()) sent.Authorization = `Bearer ${token.get()}`;
-  const isForm = body instanceof FormData; // the browser then says how it is framed
+  const isForm = body instanceof FormData; // the browser sets its content type
   if (body && !isForm) sent["Content-Type"] = "application/json";
   let response;
   try {

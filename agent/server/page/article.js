@@ -15,7 +15,7 @@ const STEPS = ".marker, a.verdict:not(.supported, .quoted)"; // where `n` and `p
 /** The elements of one run. */
 export class Article {
   /** `actions`: `cancel`, `followUp`, `searchDeeper` and `askInOtherWords` are what the user may
-   *  do; `announce` and `showProblem` tell something; `prices` are those of the server. */
+   *  do; `announce` and `showProblem` report to the user; `prices` are those of the server. */
   constructor(place, actions) {
     this.actions = actions;
     this.quotes = null;

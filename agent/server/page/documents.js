@@ -1,18 +1,18 @@
-// Files that questions are asked of: sent to the server, and shown as chips until they are removed.
+// Files to ask about: uploaded to the server, and shown as chips until they are removed.
 import { fetchJson, Problem, request } from "/ui/api.js";
 import { button, element, icon, textElement } from "/ui/element.js";
 import { formatCount } from "/ui/labels.js";
 
 const MAX_DOCUMENTS = 8; // that a question may name, and the largest in bytes, as the server has it
 const LARGEST_DOCUMENT = 50_000_000;
-const STORED = "documents"; // in the storage of this tab: ids are known to nobody else
+const STORED = "documents"; // in the storage of this tab: no other tab knows the ids
 const NOT_TAKEN = new Problem("This server does not accept files.", "Start it with --documents.");
 
 /** The files of the next question. */
 export class Documents {
   constructor(place, { announce, showProblem }) {
     this.place = place;
-    this.tell = { announce, showProblem };
+    this.notify = { announce, showProblem };
     this.isOpen = false; // whether the server takes files
     this.sent = Promise.resolve(); // the files that are on their way
     const isKept = ({ expires }) => new Date(expires) > new Date();
@@ -32,7 +32,7 @@ export class Documents {
     return this.all.length ? this.all.map(({ id }) => id) : undefined;
   }
 
-  /** What a run was asked about, for those that follow it. */
+  /** The documents that a run used, for a follow-up. */
   of = (run) => read(`${STORED} ${run}`);
 
   keepFor(run, ids) {
@@ -42,11 +42,11 @@ export class Documents {
   async #send(file) {
     this.#draw(file.name);
     try {
-      const told = await this.#post(file);
-      this.all.push(told);
-      this.tell.announce(`${told.name} can be asked about.`);
+      const uploaded = await this.#post(file);
+      this.all.push(uploaded);
+      this.notify.announce(`${uploaded.name} can be asked about.`);
     } catch (error) {
-      this.tell.showProblem(error, () => this.take([file]));
+      this.notify.showProblem(error, () => this.take([file]));
     }
     this.#draw();
   }
@@ -67,10 +67,10 @@ export class Documents {
   async #remove(one) {
     this.all = this.all.filter((other) => other !== one);
     this.#draw();
-    this.tell.announce(`${one.name} is removed.`);
+    this.notify.announce(`${one.name} is removed.`);
     const path = `/api/documents/${encodeURIComponent(one.id)}`;
     await request(path, { method: "DELETE" }).catch((error) => {
-      if (error.status !== 404) this.tell.showProblem(error); // it has expired
+      if (error.status !== 404) this.notify.showProblem(error); // it has expired
     });
   }
 

@@ -1,4 +1,4 @@
-// Elements of the page. Text from outside gets in as text nodes and in no other way.
+// Elements of the page. Foreign text is only ever a text node.
 
 const SVG = "http://www.w3.org/2000/svg";
 /** Shapes on 16 by 16: each verdict and each state has its own. */
@@ -36,7 +36,7 @@ function addListeners(target, listeners) {
   for (const [type, listener] of Object.entries(listeners)) target.addEventListener(type, listener);
 }
 
-/** An icon, which screen readers pass over: words stand beside it. */
+/** An icon, hidden from screen readers: words are next to it. */
 export function icon(shape) {
   const svg = svgElement("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" });
   svg.setAttribute("class", `icon ${shape}`);
@@ -90,7 +90,7 @@ export const button = (text, click, attributes = {}) =>
 
 let sections = 0; // on the page, which may show several runs
 
-/** A section with a heading and a note beside it; null where it would be empty. */
+/** A section with a heading and a note; null where it would be empty. */
 export function section(name, heading, note, ...children) {
   const content = children.flat(Number.POSITIVE_INFINITY).filter(Boolean);
   if (!content.length) return null;

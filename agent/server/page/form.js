@@ -31,7 +31,7 @@ export function requestFault({ question, max_usd: cap }) {
   return Number.isNaN(cap) || cap <= 0 ? "The spending limit is not an amount in dollars." : "";
 }
 
-/** Show what belongs to the way that is chosen: the field for facts, and the price. */
+/** Show the fields and the price of the chosen kind of answer. */
 export function showWay(form, prices) {
   const { way, order, depth } = form.elements;
   document.getElementById("facts-field").hidden = way.value !== "facts";
@@ -64,8 +64,8 @@ export function showExamples(place, examples, ask) {
     ),
   );
   rows.forEach((row, n) => {
-    const way = element("span", { class: "quiet" }, wayLabel(examples[n]));
-    row.firstChild.append(textElement(examples[n].question), way);
+    const label = element("span", { class: "quiet" }, wayLabel(examples[n]));
+    row.firstChild.append(textElement(examples[n].question), label);
   });
   place.querySelector("ul").replaceChildren(...rows);
   place.hidden = !rows.length;

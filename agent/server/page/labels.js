@@ -33,7 +33,7 @@ export const serviceLabel = (name) => SERVICES[name] ?? name;
 /** What a run does after an event, or after a model has done a task. */
 export const stepLabel = (name) => STEPS[name] ?? "";
 
-/** How an example or a run is asked: as the form names it. */
+/** The kind of answer of an example or a run, as the form names it. */
 export function wayLabel({ strategy, slots = [] }) {
   if (strategy === "report") return "Report";
   if (slots.length) return "Facts";
@@ -82,7 +82,7 @@ export function formatSeconds(seconds) {
   return `${seconds < 10 ? Number(seconds.toFixed(1)) : Math.round(seconds)}\u00a0s`;
 }
 
-/** What a way to answer takes: `2 to 40 s, at most $0.02`. */
+/** Time and price of a kind of answer: `2 to 40 s, at most $0.02`. */
 export function formatPrice(price) {
   if (!price) return "";
   const { seconds, usd } = price;

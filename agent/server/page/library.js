@@ -1,11 +1,11 @@
-// The library: runs, to be found, opened, renamed, tagged, exported, deleted.
+// The library: find, open, rename, tag, export and delete runs.
 import { fetchJson, request, runPath } from "/ui/api.js";
 import { button, element, textElement } from "/ui/element.js";
 import { formatTime } from "/ui/labels.js";
 import { downloadFile } from "/ui/tools.js";
 
 const MAX_RUNS = 200; // as many as the server lists
-const MAX_FIRST = 10; // that are shown until all are asked for
+const MAX_FIRST = 10; // rows before "show all"
 const MAX_RECENT = 5; // on the first page
 const UNDO_TIME = 10_000; // ms within which a deletion can be taken back
 const SEARCH_PAUSE = 200; // ms after the last key
@@ -14,7 +14,7 @@ const noteOf = (run) => STATES[run.state] ?? run.ended ?? "";
 
 const nameOf = (run) => run.title || run.question;
 
-/** A link that opens a run, with what is said of it. */
+/** A link that opens a run, with its summary. */
 function opener(run) {
   const text = [noteOf(run), formatTime(run.started_at)].filter(Boolean).join(" · ");
   return element(
@@ -37,7 +37,7 @@ export async function showRecent(place) {
 export class Library {
   constructor(place, { announce, showProblem }) {
     this.place = place;
-    this.tell = { announce, showProblem };
+    this.notify = { announce, showProblem };
     this.search = place.querySelector("input");
     this.parts = place.querySelector("div");
     this.runs = [];
@@ -46,7 +46,7 @@ export class Library {
     let pausing = 0;
     this.search.addEventListener("input", () => {
       clearTimeout(pausing);
-      pausing = setTimeout(() => this.refresh(true).catch(this.tell.showProblem), SEARCH_PAUSE);
+      pausing = setTimeout(() => this.refresh(true).catch(this.notify.showProblem), SEARCH_PAUSE);
     });
     addEventListener("pagehide", () => this.#deleteNow());
   }
@@ -59,7 +59,7 @@ export class Library {
     if (words !== this.search.value.trim()) return; // typed on
     this.runs = runs;
     this.#draw();
-    if (isSearch) this.tell.announce(`${runs.length} found`);
+    if (isSearch) this.notify.announce(`${runs.length} found`);
   }
 
   #draw() {
@@ -89,7 +89,7 @@ export class Library {
     const name = nameOf(one);
     const isOver = !STATES[one.state];
     const exported = () =>
-      downloadFile(`${path}/export`, `${one.id}.zip`).catch(this.tell.showProblem);
+      downloadFile(`${path}/export`, `${one.id}.zip`).catch(this.notify.showProblem);
     const acts = [
       button("Rename, tag", () => this.#edit(one, path, row)),
       isOver && button("Export", exported),
@@ -111,7 +111,7 @@ export class Library {
     const find = (tag) => () => {
       this.search.value = tag;
       this.search.focus();
-      this.refresh(true).catch(this.tell.showProblem);
+      this.refresh(true).catch(this.notify.showProblem);
     };
     return element(
       "ul",
@@ -133,12 +133,12 @@ export class Library {
       const body = { title: title.value.trim(), tags: tags.value.split(",").map(trimmed) };
       body.tags = body.tags.filter(Boolean);
       try {
-        const told = await fetchJson(path, { method: "PATCH", body });
-        Object.assign(one, { title: told.title, tags: told.tags });
+        const saved = await fetchJson(path, { method: "PATCH", body });
+        Object.assign(one, { title: saved.title, tags: saved.tags });
         close(one);
-        this.tell.announce("Saved");
+        this.notify.announce("Saved");
       } catch (error) {
-        this.tell.showProblem(error);
+        this.notify.showProblem(error);
       }
     };
     const form = element(
@@ -163,13 +163,13 @@ export class Library {
   /** Delete something after a while, in which that can be taken back. */
   #delete(one, path, row) {
     const timer = setTimeout(() => {
-      this.#send(path).then(() => this.refresh(), this.tell.showProblem);
+      this.#send(path).then(() => this.refresh(), this.notify.showProblem);
     }, UNDO_TIME);
     this.doomed.set(path, timer);
     const undo = this.#undoRow(one, path);
     row.replaceWith(undo);
     undo.querySelector("button").focus();
-    this.tell.announce("Deleted. Undo within ten seconds.");
+    this.notify.announce("Deleted. Undo within ten seconds.");
   }
 
   #undoRow(one, path) {

@@ -1,4 +1,4 @@
-// The page: a question is asked and its run is followed. The address names the run that is open.
+// The page: ask a question and follow its run. The address names the open run.
 import * as api from "/ui/api.js";
 import { fetchJson, Problem, runPath } from "/ui/api.js";
 import { Article, endAnnouncement, submitOnEnter } from "/ui/article.js";
@@ -16,9 +16,9 @@ const ANNOUNCE_INTERVAL = 4000; // ms between announcements of progress
 const byId = (id) => document.getElementById(id);
 const form = byId("ask");
 const homeTitle = document.title;
-const tell = { announce, showProblem };
-const library = new Library(byId("library"), tell);
-const documents = new Documents(byId("documents"), tell);
+const notices = { announce, showProblem };
+const library = new Library(byId("library"), notices);
+const documents = new Documents(byId("documents"), notices);
 const checkForm = new CheckForm(byId("check"), {
   check: submitCheck,
   showFault: (fault) => showProblem(new Problem(fault)),
@@ -48,7 +48,7 @@ function draw() {
   if (run) article?.draw(run);
 }
 
-/** Have screen readers say what changed. */
+/** Announce a change to screen readers. */
 function announce(text) {
   if (text === announced.text) return;
   announced = { text, at: Date.now() };
@@ -102,7 +102,7 @@ async function openRun(name, { focus = false, below = false } = {}) {
   announce(endAnnouncement(run));
 }
 
-/** Ask at intervals what the run has found and spent, until it has ended. */
+/** Poll what the run has found and spent, until it has ended. */
 async function poll(name, signal) {
   const fetchRun = () => fetchJson(runPath(name), { signal });
   while (!run.ended) {
@@ -145,7 +145,7 @@ function askInOtherWords() {
   form.elements.question.value = question;
 }
 
-const actions = { ...tell, cancel, followUp, searchDeeper, askInOtherWords };
+const actions = { ...notices, cancel, followUp, searchDeeper, askInOtherWords };
 
 /** Ask on about the answer that is open. */
 async function followUp(field) {
@@ -243,7 +243,7 @@ async function open(begin, retry) {
   }
 }
 
-/** Check a report as the form tells it. */
+/** Check the report of the form. */
 function submitCheck(report) {
   clearProblem();
   return open(
@@ -256,11 +256,11 @@ function submitCheck(report) {
 async function showAddress({ focus = false } = {}) {
   clearProblem();
   shownSearch = location.search;
-  const asked = new URLSearchParams(location.search);
+  const parameters = new URLSearchParams(location.search);
   try {
-    const view = Object.keys(VIEWS).find((one) => asked.has(one)) ?? "ask";
+    const view = Object.keys(VIEWS).find((one) => parameters.has(one)) ?? "ask";
     if (view !== "run") leaveRun();
-    await VIEWS[view](asked.get(view), { focus });
+    await VIEWS[view](parameters.get(view), { focus });
   } catch (error) {
     showProblem(error, error.status === 401 ? start : showAddress);
   }
@@ -337,7 +337,7 @@ function askExample(example) {
   submit();
 }
 
-/** Why nothing can be asked: what is wrong, then what to do. */
+/** Show why nothing can be asked: the fault, then the remedy. */
 function showStatus() {
   const [fault, ...advice] = status.error.split(/(?<=[.!]) /);
   showProblem(new Problem(fault, [...advice, status.remedy].filter(Boolean).join(" ")));
@@ -375,7 +375,7 @@ document.addEventListener("click", (event) => {
 // --- files ---------------------------------------------------------------------------------------
 
 const isChecking = () => !byId("checking").hidden;
-/** Give files to the form that is shown: a report to check, or what is asked about. */
+/** Pass files to the visible form: a report to check, or files to ask about. */
 function takeFiles(files) {
   clearProblem();
   if (isChecking()) checkForm.take(files);

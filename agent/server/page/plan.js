@@ -2,7 +2,7 @@
 import { button, element, section, textElement } from "/ui/element.js";
 import { formatCount, formatPrice } from "/ui/labels.js";
 
-const MAX_TOLD = 253; // characters of an answer with its question that the server takes
+const MAX_REPLY = 253; // characters of an answer with its question that the server takes
 
 /** A plan that the user may change. `start` gets it as it is to run, `planAgain` the answers of the
  *  user to what is unclear, `announce` what was done. */
@@ -148,7 +148,7 @@ function thingsLine({ things, after }) {
   return text && textElement(text, "p", { class: "quiet" });
 }
 
-/** What the question leaves open, and what the user may say to it. */
+/** What the question leaves open, with fields for answers. */
 function unclearSection({ ask, unclear }, planAgain) {
   const others = unclear.filter((one) => !ask.includes(one)).map((one) => textElement(one, "li"));
   const fields = ask.map((one, n) =>
@@ -159,14 +159,15 @@ function unclearSection({ ask, unclear }, planAgain) {
       element("input", { id: `unclear-${n}`, maxlength: "200", placeholder: "You decide" }),
     ),
   );
-  const tell = (event) => {
+  const sendAnswers = (event) => {
     event.preventDefault();
     const answers = [...event.target.querySelectorAll("input")].map(({ value }) => value.trim());
-    const told = ask.map((one, n) => answers[n] && `${one} ${answers[n]}`.slice(-MAX_TOLD));
-    planAgain(told.filter(Boolean));
+    const replies = ask.map((one, n) => answers[n] && `${one} ${answers[n]}`.slice(-MAX_REPLY));
+    planAgain(replies.filter(Boolean));
   };
   const form =
-    ask.length > 0 && element("form", { on: { submit: tell } }, fields, submitButton("Plan again"));
+    ask.length > 0 &&
+    element("form", { on: { submit: sendAnswers } }, fields, submitButton("Plan again"));
   const list = others.length > 0 && element("ul", { class: "items" }, others);
   return section("unclear", "What is unclear", "", form, list);
 }

@@ -10,7 +10,7 @@ const STATES = {
   found: ["open", "not read"],
 };
 
-/** What is known while a run goes on. */
+/** The state of a run that goes on. */
 export const progressSections = ({ activity, slots }) =>
   [planSection(activity), factSection(slots, activity.facts), foundSection(activity)].filter(
     Boolean,
@@ -54,7 +54,7 @@ function planState({ results, fault }, pages) {
     : ["search", formatCount(results, "result"), "begun"];
 }
 
-/** Facts while they are looked for: never "not found", never a verdict. */
+/** Facts so far: never "not found", never a verdict. */
 function factSection(slots, witnesses) {
   const rows = Object.entries(slots).map(([name, slot]) => {
     const isKnown = slot.status !== "missing";
@@ -88,18 +88,18 @@ function foundSection({ found }) {
 
 // --- searches and pages --------------------------------------------------------------------------
 
-/** Each search with the pages that it found, then the pages that were read besides. */
+/** Each search with its pages, then the other pages that were read. */
 function searchElements({ queries, pages }, isOver) {
   const searches = queries.filter(({ results }) => results !== null || isOver);
-  const besides = pages.filter(({ query }) => !queries.some((one) => one.query === query));
-  const found = searches.flatMap((search) => [
+  const others = pages.filter(({ query }) => !queries.some((one) => one.query === query));
+  const rows = searches.flatMap((search) => [
     searchHead(search, queries),
     pageList(
       pages.filter(({ query }) => query === search.query),
       isOver,
     ),
   ]);
-  return besides.length ? [...found, pageList(besides, isOver)] : found;
+  return others.length ? [...rows, pageList(others, isOver)] : rows;
 }
 
 const searchHead = (search, queries) =>

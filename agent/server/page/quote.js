@@ -1,4 +1,4 @@
-// The quote of a number in the text: beside its sentence, or below it as a sheet.
+// The quote of a number in the text: next to its sentence, or below it as a sheet.
 import { button, element, textElement } from "/ui/element.js";
 
 const DESK = matchMedia("(min-width: 1100px)"); // as in style.css
@@ -29,7 +29,7 @@ export class QuoteCard {
     else this.show(marker, byKeyboard);
   }
 
-  /** Open the first quote, where there is room for it beside the text. */
+  /** Open the first quote if the window is wide enough. */
   showFirst(root) {
     const first = root.querySelector(".answer .marker");
     if (first && DESK.matches) this.show(first, false);

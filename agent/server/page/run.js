@@ -1,10 +1,10 @@
 // A run as the page knows it: a value that changes as a whole. No element is touched here.
 import { stepLabel } from "/ui/labels.js";
 
-/** A run with its name, and what a summary of it says. */
+/** A run: its name and its summary. */
 export const newRun = (name, summary) => withSummary({ name, cancelling: false }, summary);
 
-/** The run with what a summary of it says; once it has ended, with its answer. */
+/** A run with its summary and, once it has ended, its answer. */
 export const withSummary = (run, summary) => ({
   ...run,
   question: summary.answer?.topic || summary.question,

@@ -2,7 +2,7 @@
 import { request, runPath } from "/ui/api.js";
 import { button, element } from "/ui/element.js";
 
-const TOLD_FOR = 2000; // ms that a button says what it has done
+const CONFIRMED_FOR = 2000; // ms that a button confirms its action
 const FILES = [
   ["HTML page", "html", "html"],
   ["Markdown", "markdown", "md"],
@@ -61,7 +61,7 @@ function sayIn(pressed, message) {
   const label = pressed.textContent;
   if (label === message) return;
   pressed.textContent = message;
-  setTimeout(() => pressed.replaceChildren(label), TOLD_FOR);
+  setTimeout(() => pressed.replaceChildren(label), CONFIRMED_FOR);
 }
 
 const answerPath = (name, format) => `${runPath(name)}/answer?format=${format}`;
