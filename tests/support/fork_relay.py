@@ -1,4 +1,4 @@
-"""Stands in for `python` in the scripts of tests: `python -IS fork_relay.py ADDRESS ARGUMENTS`.
+"""A fast `python` for the scripts of tests: `python -IS fork_relay.py ADDRESS ARGUMENTS`.
 
 It asks the server of `processes.py` for a fork that is `python ARGUMENTS`, with its own streams,
 and ends as that one ends. Servers, which are ended by a signal, get a real interpreter.
@@ -22,7 +22,7 @@ def main(address: str, *arguments: str) -> int:
     with socket.socket(socket.AF_UNIX) as link:
         link.connect(address)
         socket.send_fds(link, [b"\0"], [0, 1, 2])
-        request = [arguments, os.getcwd(), dict(os.environ), 0, False]  # noqa: PTH109
+        request = [arguments, os.getcwd(), dict(os.environ), False]  # noqa: PTH109
         link.sendall(json.dumps(request).encode() + b"\n")
         with link.makefile("rb") as stream:
             stream.readline()

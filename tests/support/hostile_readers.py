@@ -1,4 +1,7 @@
-"""The functions that read a text of a page, a model or a user, by their names."""
+"""The functions that read text of a page, a model or a user, by name.
+
+Those that others of the list call are not listed.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ Reader = Callable[[str], Any]
 
 
 def readers() -> dict[str, Reader]:
-    """Each function under measure, with the text in the place where a stranger's text arrives."""
+    """Each function, with the text as the argument that comes from outside."""
     from agent import evidence
     from agent.evidence import (
         citing,
@@ -20,11 +23,7 @@ def readers() -> dict[str, Reader]:
         text_fragments,
     )
     from agent.evidence.draft_markdown import read_pieces
-    from agent.evidence.lists import list_lengths
     from agent.llm.extractive.backend import Extractive
-    from agent.llm.extractive.candidates import read_lines, read_question
-    from agent.llm.extractive.labelled_fields import find_fields
-    from agent.llm.extractive.sentence_ranking import score_lines
     from agent.slots import conversion, equivalence, grounding, reply_rows
     from agent.state import Slot
     from agent.state.excerpts import Excerpt
@@ -50,50 +49,29 @@ def readers() -> dict[str, Reader]:
     def excerpt(text: str) -> Excerpt:
         return Excerpt(source=1, title=text[:500], url="https://a.b/", passages=(text[:40_000],))
 
-    made: dict[str, Reader] = {
+    return {
         "split_sentences": evidence.split_sentences,
-        "split_passages": evidence.split_passages,
-        "content_words": evidence.content_words,
         "rank_texts": lambda text: evidence.rank_texts([text, plain], topic),
         "rank_texts (query)": lambda text: evidence.rank_texts([plain, claim], text),
         "fold": evidence.fold,
-        "strip_accents": evidence.strip_accents,
-        "estimate_tokens": evidence.estimate_tokens,
-        "is_heading": evidence.is_heading,
         "find_copies": lambda text: evidence.find_copies([_source(text, n) for n in (1, 2)]),
         "select_passages": lambda text: evidence.select_passages([_source(text)], topic, 8000),
         "render_sources": lambda text: evidence.render_sources([excerpt(text)]),
         "anchor_quote (page)": lambda text: evidence.anchor_quote(
             "not there at all", _source(text)
         ),
-        "anchor_quote (own words)": lambda text: evidence.anchor_quote(
-            text[-500:].lower() + "x", _source(text)
-        ),
         "anchor_quote (quote)": lambda text: evidence.anchor_quote(text, _source(plain)),
         "closest_sentences": lambda text: evidence.closest_sentences(claim, [_source(text)]),
-        "count_words": evidence.words.count_words,
         "find_names": proper_names.find_names,
-        "find_question_names": proper_names.find_question_names,
-        "capitalised_words": proper_names.capitalised_words,
         "iso_dates": lambda text: list(quantities.iso_dates(text, any_order=True)),
-        "find_years": quantities.find_years,
         "read_numbers": lambda text: list(quantities.read_numbers(text.casefold())),
-        "number_values": quantities.number_values,
-        "read_scores": quantities.read_scores,
         "find_instruction": prompt_injection.find_instruction,
         "normalize_markers": markers.normalize_markers,
-        "strip_markers": markers.strip_markers,
-        "cited_numbers": markers.cited_numbers,
         "quote_link": lambda text: text_fragments.quote_link(
             "https://a.b/", text, len(text) // 2, len(text) // 2 + 200
         ),
-        "quote_link (long)": lambda text: text_fragments.quote_link("https://a.b/", text),
         "compose_answer": lambda text: citing.compose_answer(
             citing.Draft(answer=text), [_source(plain)]
-        ),
-        "compose_answer (citation)": lambda text: citing.compose_answer(
-            citing.Draft(answer=claim, citations=[citing.Cited(source=1, quote=text)]),
-            [_source(plain)],
         ),
         "compose_answer (page)": lambda text: citing.compose_answer(
             citing.Draft(answer=claim, citations=[citing.Cited(source=1, quote=claim)]),
@@ -101,17 +79,13 @@ def readers() -> dict[str, Reader]:
         ),
         "decide_verdict (claim)": lambda text: decide_verdict(text, (place(plain),)),
         "decide_verdict (page)": lambda text: decide_verdict(claim, (place(text),)),
-        "missing_quantities (claim)": lambda text: quantities.missing_quantities(text, [plain]),
-        "missing_quantities (quote)": lambda text: quantities.missing_quantities(claim, [text]),
         "is_on_page": lambda text: [
             quantities.is_on_page(quantity, text)
             for quantity in quantities.read_quantities("3 of 1904, 2-1, 5 May")
         ],
-        "list_lengths": list_lengths,
         "read_pieces": read_pieces,
         "to_typed": lambda text: conversion.to_typed(text, long),
         "holds_value (text)": lambda text: conversion.holds_value(text, "Anna Quill 1904", text),
-        "holds_value (number)": lambda text: conversion.holds_value(text, 1904),
         "holds_value (date)": lambda text: conversion.holds_value(text, "1904-05-12", text),
         "ground_rows": lambda text: grounding.ground_rows(
             [reply_rows.SlotValue(name="goals", value="not there", source=1, quote=text)],
@@ -122,21 +96,13 @@ def readers() -> dict[str, Reader]:
             [reply_rows.SlotValue(name=text, value=text)],
             [Slot(name="goals[].scorer"), Slot(name="goals[].minute")],
         ),
-        "leaf_rows (value)": lambda text: reply_rows.leaf_rows(
-            [reply_rows.SlotValue(name="goals", value=text)],
-            [Slot(name="goals[].scorer"), Slot(name="goals[].minute")],
-        ),
         "same_value": lambda text: equivalence.same_value(text[:1000], text[1:1001]),
         "is_swapped_score": lambda text: equivalence.is_swapped_score("3-2", text, "2-3", text),
-        "read_question": read_question,
-        "find_fields": lambda text: find_fields(read_lines([excerpt(text)])),
-        "score_lines": lambda text: score_lines(read_lines([excerpt(text)]), read_question(topic)),
-        "the engine's answer": answer,
+        "extractive answer": answer,
         "sanitize_line": lambda text: sanitize_line(text, 500),
         "strip_markup": lambda text: strip_markup(text, 500),
         "find_all_contents": lambda text: find_all_contents(text, "answer"),
     }
-    return made
 
 
 def _source(text: str, n: int = 1) -> Any:

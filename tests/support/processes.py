@@ -2,9 +2,8 @@
 
 A fresh interpreter needs most of a second for the imports of a run. So one server process imports
 them once, and each command is a fork of it, with its own arguments, environment, directory and
-standard streams. What a test says of an interpreter's own start (its flags, its encodings, closed
-streams, what is imported when) needs a real one. `python -m tests.support.processes SOCKET` is the
-server.
+standard streams. A test of an interpreter's start (flags, encodings, closed streams, imports) needs
+a real one. `python -m tests.support.processes SOCKET` is the server.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ import inspect
 import json
 import os
 import pkgutil
-import resource
 import runpy
 import select
 import shutil
@@ -61,22 +59,20 @@ class ForkedCommand(subprocess.Popen[Any]):
     """`Popen` of `-m MODULE ...` or `-c CODE ...`, as a fork of the server process.
 
     Of the options of `Popen` it takes those of streams and text, `cwd`, `env` and
-    `start_new_session`; `largest` is the maximal size of a file in bytes, to simulate a full disk;
-    0: no limit.
+    `start_new_session`.
     """
 
-    def __init__(self, command: Sequence[Any], *, largest: int = 0, **options: Any) -> None:
-        self._largest = largest
+    def __init__(self, command: Sequence[Any], **options: Any) -> None:
         super().__init__([os.fsdecode(part) for part in command], **options)
 
-    def _execute_child(self, *given: Any) -> None:
+    def _execute_child(self, *arguments: Any) -> None:
         """What `Popen` calls to start the process, once it has made the pipes."""
-        bound = inspect.signature(super()._execute_child).bind(*given).arguments  # type: ignore[misc]
+        bound = inspect.signature(super()._execute_child).bind(*arguments).arguments  # type: ignore[misc]
         streams = [bound[name] for name in ("p2cread", "c2pwrite", "errwrite")]
         streams = [own if fd < 0 else fd for own, fd in enumerate(streams)]
         folder = os.path.abspath(bound["cwd"] or ".")  # noqa: PTH100
         environment = dict(os.environ if bound["env"] is None else bound["env"])
-        request = [bound["args"], folder, environment, self._largest, bound["start_new_session"]]
+        request = [bound["args"], folder, environment, bound["start_new_session"]]
         self._link = fork_server().connect(request, streams)
         self._status_stream = self._link.makefile("rb", buffering=0)  # `select` sees unread bytes
         self.pid = int(self._status_stream.readline())
@@ -356,13 +352,11 @@ def supervise(link: socket.socket) -> None:
     """Fork the command, send its pid, wait for it and send its wait status."""
     streams = socket.recv_fds(link, 1, 3)[1]
     with link.makefile("rwb") as stream:
-        arguments, cwd, environment, largest, is_leader = json.loads(stream.readline())
+        arguments, cwd, environment, is_leader = json.loads(stream.readline())
         pid = os.fork()
         if pid == 0:
             if is_leader:
                 os.setsid()
-            if largest:
-                resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
             become_command(arguments, cwd, environment, streams)
         for fd in streams:
             os.close(fd)

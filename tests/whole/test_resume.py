@@ -149,9 +149,9 @@ class Life(NamedTuple):
     def environment(self) -> dict[str, str]:
         return self.services.environment(self.folder, CACHE_TTL="0")
 
-    def begin(self, *arguments: str, largest: int = 0) -> RunProcess:
-        how: dict[str, Any] = {"environment": self.environment, "largest": largest}
-        return start_run("--resume", "life", *arguments, cwd=self.folder, **how)
+    def begin(self, *arguments: str) -> RunProcess:
+        options = {"cwd": self.folder, "environment": self.environment}
+        return start_run("--resume", "life", *arguments, **options)
 
     def finished_calls(self) -> set[tuple[str, str]]:
         """The calls that are in the journal: those that had ended when it was killed."""
