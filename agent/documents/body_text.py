@@ -35,12 +35,7 @@ PART_CHARS = 200_000  # after which what is read of a document is handed over
 Mark = tuple[int, str, int | None]
 #: What was seen of a document and not read, how much of it, and why: in words for the user.
 Unread = tuple[str, int, str]
-#: How it is told that the end of a text, or of a part of it, is not there.
-BEGINNING, CUT, NO_END = (
-    "only its first",
-    "only what was read in time is used",
-    "its end is missing",
-)
+CUT = "only what was read in time is used"
 TEXT = "text"  # the rest of the text itself, of which the reason says all
 
 
@@ -174,7 +169,7 @@ class PlacedText:
         most = self._source.max_chars
         if self.is_full:
             text = text[:most].rstrip()
-            self.lose(TEXT, 1, f"{BEGINNING} {most:,} characters were read")
+            self.lose(TEXT, 1, f"only its first {most:,} characters were read")
         marks = tuple(mark for mark in self._marks if mark[0] < len(text))
         lost = tuple((what, count, why) for (what, why), count in self._lost.items())
         read = BodyText(self.title, text, url, marks, self.date, not_read=lost)

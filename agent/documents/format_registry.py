@@ -112,8 +112,8 @@ SUFFIXES = frozenset(_BY_SUFFIX)  # of the files of a folder that are looked int
 _PICTURES = (b"\x89PNG", b"\xff\xd8\xff", b"II*\0", b"MM\0*")
 _ZIP = b"PK\x03\x04"
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # Office 97, and objects in newer documents
-#: What a part of a ZIP archive says of the whole, by its name.
-_MAIN_PARTS = {"word": ".docx", "ppt": ".pptx", "xl": ".xlsx"}
+#: The folder that each kind of Office Open XML has in its ZIP archive.
+_FOLDERS = {"word/": ".docx", "ppt/": ".pptx", "xl/": ".xlsx"}
 
 
 def read_source(source: Body) -> BodyText:
@@ -164,20 +164,22 @@ def _find_in_archive(source: Body) -> Format | None:
 
     Raises UnreadablePage for a user's file that is damaged, or another archive.
     """
-    from agent.documents.formats.xml_archive import Archive, main_part
+    from agent.documents.formats.xml_archive import Archive
 
     try:
         archive = Archive(source.data)
         declared = archive.declared_type()
-        part = main_part(archive)
     except UnreadablePage:
         if source.suffix:
             raise
         return None
     if found := _BY_MEDIA_TYPE.get(declared):
         return found
-    if (suffix := _MAIN_PARTS.get(part.partition("/")[0])) or not source.suffix:
-        return _BY_SUFFIX[suffix] if suffix else None
+    for folder, suffix in _FOLDERS.items() if "_rels/.rels" in archive.names else ():
+        if any(name.startswith(folder) for name in archive.names):
+            return _BY_SUFFIX[suffix]
+    if not source.suffix:
+        return None
     if source.suffix == ".zip":
         return _BY_SUFFIX[".zip"]
     raise UnreadablePage("it is a ZIP archive, and not a known kind of document", "unsupported")

@@ -5,32 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
-from typing import Literal
 
 from agent.calls import run_with_timeout
+from agent.documents import sniff
 from agent.documents.body_reader import BodyReader
 from agent.documents.body_text import TEXT, Body, BodyText, UnreadablePage
-from agent.documents.html.paywall_detection import WALLS
 from agent.errors import ReadFailed
 from agent.pages.address_guard import AddressGuard
-from agent.pages.browser import REMEDY as BROWSER_REMEDY
-from agent.pages.browser import Browser, find_browser
 from agent.pages.download import Downloader, DownloadLimits, FetchedBody
 from agent.pages.package_registries import find_form
-from agent.pages.relay import GuardedRelay
+from agent.pages.renderer import BrowserUse, Renderer
 from agent.pages.robots import ROBOTS_MAX_BYTES, ROBOTS_TIMEOUT, RobotsRules
 from agent.state import Page
 from agent.state.clock import format_utc
-from agent.state.json_data import InvalidJson
 from agent.state.places import to_places
 from agent.state.urls import host_of
 from agent.version import USER_AGENT
 
-BrowserUse = Literal["auto", "always", "never"]
 PLAIN_TEXT = "text/plain; charset=utf-8"
-HTML = "text/html; charset=utf-8"
 
 
 class PageReader:
@@ -68,10 +61,10 @@ class PageReader:
         fetch_rules = self._fetch_robots_txt if respect_robots else None
         self._rules = RobotsRules(fetch_rules, user_agent.split("/")[0])
         self._bodies = BodyReader()
-        self._browser_use = browser
-        program = find_browser(browser_path) if browser != "never" else None
-        self._make_relay = partial(GuardedRelay, self._guard, through_proxy=through_proxy)
-        self._browser = Browser(program, user_agent) if program else None
+        self._renderer = Renderer(
+            browser, browser_path, user_agent, self._guard, through_proxy=through_proxy
+        )
+        self.is_rendering = self._renderer.is_rendering
 
     def __call__(self, url: str) -> Page:
         """The page that `load` reads. Raises ReadFailed."""
@@ -88,35 +81,31 @@ class PageReader:
         if form := self._load_form(url.strip()):
             return form
         body = self._downloader.get(url.strip(), self._limits, self._rules)
-        if self._browser_use == "always" and self._browser and _is_html(body):
-            body = self._render(body.url, self._browser)
+        if self._renderer.is_first(body):
+            body = self._render(body.url)
         try:
             read = self._extract_text(body)
         except ReadFailed as error:
-            if self._browser_use == "never" or not _needs_scripts(error, body):
+            if not self._renderer.is_needed(error, body):
                 raise
-            if self._browser is None:
-                raise ReadFailed(error.message, BROWSER_REMEDY, outcome=error.outcome) from None
-            body = self._render(body.url, self._browser)
+            body = self._render(body.url)
             read = self._extract_text(body)
         return body.url, read.title or host_of(body.url), read
 
     def _load_form(self, url: str) -> tuple[str, str, BodyText] | None:
         """What a site gives to programs instead of a page; None where it gives nothing."""
-        with suppress(ReadFailed, UnreadablePage, InvalidJson):
+        with suppress(ReadFailed, UnreadablePage):
             if form := find_form(url):  # robots.txt is about pages, not about forms for programs
                 fetched = self._downloader.get(form.url, self._limits, RobotsRules())
                 read = self._bodies.read(form.to_body(fetched))
                 return url.partition("#")[0], read.title or host_of(url), read
         return None
 
-    def _render(self, url: str, browser: Browser) -> FetchedBody:
+    def _render(self, url: str) -> FetchedBody:
         """What a browser shows of a page, where its scripts left it. Raises ReadFailed."""
-        shown = browser.render(url, self._limits.timeout, self._make_relay)
+        shown = self._renderer.render(url, self._limits)
         self.check(shown.url)
-        html = shown.html.encode("utf-8", "replace")[: self._limits.max_bytes]
-        where = shown.url.partition("#")[0]
-        return FetchedBody(where, HTML, html, is_truncated=False)
+        return shown._replace(url=shown.url.partition("#")[0])
 
     def check(self, url: str) -> None:
         """Raise ReadFailed for an address that may not be read, by the guard or by robots.txt."""
@@ -153,8 +142,6 @@ class PageReader:
 
     def _extract_text(self, body: FetchedBody) -> BodyText:
         """Title and text of a body, by a worker. Raises ReadFailed."""
-        from agent.documents import sniff
-
         host = host_of(body.url)
         if body.is_truncated and sniff.detect_kind(body.data, body.content_type) == "pdf":
             raise ReadFailed(
@@ -171,10 +158,6 @@ class PageReader:
             return read._replace(not_read=(cut,))
         return read
 
-    def is_rendering(self) -> bool:
-        """Whether a browser renders a page now."""
-        return self._browser is not None and self._browser.is_busy
-
     def warm(self) -> None:
         """Start the process that reads, and make what connecting needs, before the first page."""
         self._bodies.warm()
@@ -186,22 +169,8 @@ class PageReader:
         """Abort every connection; reads under way raise ReadFailed. Can be called twice."""
         self._downloader.close()
         self._bodies.close()
-        if self._browser:
-            self._browser.close()
+        self._renderer.close()
 
     def _fetch_robots_txt(self, origin: str) -> bytes:
         limits = DownloadLimits(ROBOTS_TIMEOUT, ROBOTS_MAX_BYTES)
         return self._downloader.get(f"{origin}/robots.txt", limits).data
-
-
-def _is_html(body: FetchedBody) -> bool:
-    from agent.documents import sniff
-
-    return sniff.detect_kind(body.data, body.content_type) == "html"
-
-
-def _needs_scripts(error: ReadFailed, body: FetchedBody) -> bool:
-    """Whether a page that could not be read may show something once its scripts have run."""
-    if WALLS["javascript"].reason in error.message:
-        return True
-    return error.outcome == "empty" and _is_html(body) and b"<script" in body.data.lower()

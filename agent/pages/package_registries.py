@@ -7,10 +7,9 @@ from functools import partial
 from typing import NamedTuple
 from urllib.parse import quote, urlsplit
 
-from agent.documents.body_text import Body
+from agent.documents.body_text import Body, UnreadablePage
 from agent.pages.download import FetchedBody
-from agent.state.json_data import get_path
-from agent.state.json_data import parse_json as parse
+from agent.state.json_data import InvalidJson, get_path, parse_json
 
 MAX_MARKDOWN = 1_000_000  # bytes
 _FIELD = re.compile(r"\{([\w.-]+)\}")
@@ -36,10 +35,14 @@ class SiteForm(NamedTuple):
     template: str
 
     def to_body(self, fetched: FetchedBody) -> Body:
-        """What is read of it. Raises InvalidJson."""
+        """What is read of it. Raises UnreadablePage."""
         if not self.template:
             return Body(fetched.data, fetched.content_type, fetched.url)
-        text = _FIELD.sub(partial(_fill_in, parse(fetched.data)), self.template)
+        try:
+            row = parse_json(fetched.data)
+        except InvalidJson:
+            raise UnreadablePage("it is not JSON", "invalid") from None
+        text = _FIELD.sub(partial(_fill_in, row), self.template)
         data = text.encode("utf-8", "replace")[:MAX_MARKDOWN]
         return Body(data, "text/markdown; charset=utf-8", "", ".md")
 

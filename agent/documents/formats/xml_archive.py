@@ -13,13 +13,12 @@ from io import BytesIO
 from typing import Any
 
 from agent.documents.body_text import UnreadablePage
-from agent.documents.formats.xml import Element, attribute, find_all
+from agent.documents.formats.xml import Element
 from agent.documents.zip_entries import DAMAGE, UNKNOWN_PACKING, ArchiveRefused, ZipEntries
 
 MAX_PARTS = 20_000  # of an archive
 MAX_PART = 40_000_000  # bytes of a part that is parsed whole: its tree takes ten times that
 MAX_UNPACKED = 400_000_000  # bytes of all parts together
-_MAIN_PARTS = ("word/document.xml", "ppt/presentation.xml", "xl/workbook.xml")
 #: How XML is parsed.
 _SAFELY: Any = {
     **dict.fromkeys(("resolve_entities", "load_dtd"), False),
@@ -90,11 +89,3 @@ def parse_xml(data: bytes) -> Element:
 
     with _report_damage():
         return etree.fromstring(data, etree.XMLParser(huge_tree=False, **_SAFELY))
-
-
-def main_part(archive: Archive) -> str:
-    """The name of the part with the content of a document of Office Open XML; "" for none."""
-    relations = find_all(archive.read_xml("_rels/.rels"), "Relationship")
-    named = (one for one in relations if attribute(one, "Type").endswith("/officeDocument"))
-    told = next((attribute(one, "Target").lstrip("/") for one in named), "")
-    return told or next((name for name in _MAIN_PARTS if name in archive.names), "")

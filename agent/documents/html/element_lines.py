@@ -7,7 +7,6 @@ from typing import Any
 
 from agent.documents.body_text import CELL
 from agent.documents.formats.grid import TableCell, format_table
-from agent.documents.formats.list_numbers import WAYS, write_number
 from agent.documents.formats.xml import to_int
 
 Element = Any  # lxml has no type hints
@@ -19,6 +18,11 @@ BLOCK_TAGS = frozenset(
 )
 MAX_ROW, MAX_BLOCKS = 200, 6  # characters and blocks side by side that are read as a row
 CELL_TAGS = frozenset(("td", "th"))
+MAX_LETTERED = 1000  # from which on a number of an item is written in digits
+_ROMAN = (
+    *((1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l")),
+    *((40, "xl"), (10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i")),
+)
 _PART, _CELL = "\x1e", "\x1f"  # borders of blocks in a cell, and of cells
 _BLANKS = str.maketrans("\n\r\x1e\x1f", "    ")
 
@@ -93,12 +97,23 @@ def write_marks(tree: Element, lists: str) -> None:
         items = list(listed.iterchildren("li"))
         step = -1 if "reversed" in listed.attrib else 1
         number = to_int(listed.get("start", ""), len(items) if step < 0 else 1)
-        way = WAYS.get(listed.get("type", ""), "decimal")
+        kind = listed.get("type", "")
         for item in items:
             number = to_int(item.get("value", ""), number)
-            mark = "-" if listed.tag == "ul" else f"{write_number(number, way)}."
+            mark = "-" if listed.tag == "ul" else f"{_write_number(number, kind)}."
             prefix(item, mark)
             number += step
+
+
+def _write_number(number: int, kind: str) -> str:
+    """A number in one of HTML's kinds: letters (`a`), Roman numerals (`i`), else digits."""
+    if kind not in ("a", "A", "i", "I") or not 0 < number < MAX_LETTERED:
+        return str(number)
+    text = chr(ord("a") + (number - 1) % 26) * ((number - 1) // 26 + 1) if kind in "aA" else ""
+    for value, letters in _ROMAN if kind in "iI" else ():
+        text += letters * (number // value)
+        number %= value
+    return text.upper() if kind.isupper() else text
 
 
 def prefix(element: Element, mark: str) -> None:

@@ -18,20 +18,12 @@ from agent.documents.body_text import (
 )
 from agent.documents.cpu_limit import OverCpuLimit, limit_cpu
 from agent.documents.formulas import STRUCK, lower_text, raise_text, write_formula
+from agent.documents.html import structured_data
 from agent.documents.html.data_tables import join_definitions, put_boxes_back, take_boxes
 from agent.documents.html.element_lines import Element, render_text, write_marks
 from agent.documents.html.hidden import remove_elements, remove_hidden
 from agent.documents.html.paywall_detection import detect_wall
 from agent.documents.html.report_markdown import write_markdown
-from agent.documents.html.structured_data import (
-    MAX_TEASER,
-    PLACE,
-    TEASER,
-    calls_itself_paid,
-    find_day,
-    lacking_data,
-    read_data,
-)
 
 #: Seconds of processor time for a page. The slowest honest one measured takes 1.3; run
 #: test_body_text.py after changing it.
@@ -93,10 +85,10 @@ def read_html(source: Body) -> BodyText:
     except OverCpuLimit:
         raise UnreadablePage("it takes too long to read", "invalid") from None
     text = PlacedText(source, page.title, page.date)
-    text.lose(TEXT, page.is_teaser, TEASER)
+    text.lose(TEXT, page.is_teaser, structured_data.TEASER)
     text.lose(TEXT, not page.is_whole, TOO_DEEP)
     text.add(page.text)
-    text.add(page.data, PLACE)
+    text.add(page.data, structured_data.PLACE)
     is_page = source.suffix or page.data
     if not is_page and (wall := detect_wall(source.data, text.title, normalize_text(page.text))):
         raise UnreadablePage(wall.reason, wall.outcome)
@@ -111,7 +103,8 @@ def extract_html(html: str, url: str = "") -> HtmlPage:
     UnreadablePage for what is no page.
     """
     tree, is_whole = parse_page(html)
-    day, is_paid, data = find_day(tree, url), calls_itself_paid(tree), read_data(tree)
+    day, data = structured_data.find_day(tree, url), structured_data.read_data(tree)
+    is_paid = structured_data.calls_itself_paid(tree)
     title = _find_title(tree)
     body = _prepare(tree)
     if _count(body) > 3 * MAX_ELEMENTS:
@@ -120,8 +113,8 @@ def extract_html(html: str, url: str = "") -> HtmlPage:
         boxes = take_boxes(body)
         is_long = _count(body) > MAX_ELEMENTS
         text = put_boxes_back(render_text(body) if is_long else _find_main(tree, url), boxes)
-    is_teaser = is_paid and len(text) < MAX_TEASER
-    return HtmlPage(title, text, day, is_teaser, is_whole, lacking_data(text, data))
+    is_teaser = is_paid and len(text) < structured_data.MAX_TEASER
+    return HtmlPage(title, text, day, is_teaser, is_whole, structured_data.lacking_data(text, data))
 
 
 def parse_page(html: str) -> tuple[Element, bool]:

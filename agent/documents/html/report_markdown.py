@@ -14,13 +14,10 @@ from agent.documents.rendered_markdown import write_link
 _NO_REPORT = (
     "descendant::*[self::head or self::nav or self::footer or self::aside or self::button"
     " or self::select or self::math or self::object or self::pre or self::script"
-    " or self::form[not(descendant::p)] or contains(concat(' ', @class, ' '), ' toc ')"
-    " or contains(@class, 'navbox') or contains(@class, 'mw-editsection')"
-    " or contains(@class, 'reference-accessdate') or contains(@class, 'mw-jump-link')"
-    " or contains(@class, 'infobox')]"
+    " or self::form[not(descendant::p)]]"
 )
-#: Where the prose of a page stands, the first that there is.
-_MAIN = ("//*[@id='mw-content-text']", "//main", "//article", "//body")
+#: Where the prose of a page is: the first of these that exists.
+_MAIN = ("//main", "//article", "//body")
 _NOTE = re.compile(r"[\[(^]*\s*(?:note |nb )?\d{1,4}\s*[\])]*")
 _ADDRESS = re.compile(r"https?://|\b10\.\d{4,9}/")
 _INLINE = ("a", "sup", "span", "cite", "b", "i", "em")
@@ -30,8 +27,6 @@ _ICONS = re.compile(r"(?:\W*\[\]\(<[^<>]*>\))+\W*")  # links that show no words
 _ROW = re.compile(r"^(\||#+) \| ")
 LONGEST_LINK = 300  # characters; a longer one is a part of the page
 LONGEST_NOTE = 3000  # characters; a longer element is no note but a part of the page
-#: Where links of a wiki's own prose lead: these are no sources.
-_WIKIS = re.compile(r"https?://[\w.-]*\b(?:wikipedia|wikimedia|wiktionary|wikidata)\.org")
 
 
 def write_markdown(tree: Element) -> str:
@@ -55,11 +50,10 @@ def write_markdown(tree: Element) -> str:
 
 def _write_links(tree: Element) -> None:
     """Write the links that lead out of a page as Markdown."""
-    is_wiki = bool(tree.xpath("//*[contains(@class, 'mw-parser-output')]"))
     for link in tree.xpath("//a[@href]"):
         url = link.get("href").strip()
         url = f"https:{url}" if url.startswith("//") else url
-        is_source = url.startswith(("http://", "https://")) and not (is_wiki and _WIKIS.match(url))
+        is_source = url.startswith(("http://", "https://"))
         if is_source and len(words := _words_of(link)) <= LONGEST_LINK:
             _replace(link, write_link(words, url))
 

@@ -26,7 +26,7 @@ MAX_PIXELS = 20_000_000  # of a page
 MAX_PICTURE = 60_000_000  # pixels of a picture,
 MAX_PICTURES = 1000  # and pictures of a file
 #: Of 100: below it Tesseract's mean word is noise. Of real scans it is 80 to 96, upside down and of
-#: photographs at most 50. Run tests/documents/test_pictures.py after changing it.
+#: photographs at most 50. Run tests/documents/test_formats.py after changing it.
 MIN_SURE = 60
 NOISE = "no legible text was recognised on them"
 REMEDY = "install tesseract-ocr to read them"

@@ -11,16 +11,7 @@ from typing import Any
 from agent.documents.body_text import Body, BodyText, PlacedText, UnreadablePage, normalize_title
 from agent.documents.formats.bundles import MAX_FILES, add_inner
 from agent.documents.page_date import read_day
-from agent.documents.pdf.joiner import (
-    HYPHEN,
-    count_reversed,
-    find_joint,
-    goes_on,
-    is_row,
-    join_lines,
-    read_text,
-    split_lines,
-)
+from agent.documents.pdf import joiner
 from agent.documents.pdf.ocr import NOISE, REMEDY, ImageReader, find_tesseract
 from agent.documents.pdf.page_links import read_links, write_links
 
@@ -86,15 +77,15 @@ class _PageReader:
     def read(self, number: int) -> None:
         """Add a page. Raises PdfiumError."""
         page = self._document[number - 1]
-        raw_text = read_text(page, is_report=self._is_report) or self._images.read(page)
-        lines = self._drop_number(split_lines(raw_text[:MAX_CHARS]), number)
-        self._rows += sum(map(is_row, lines))
-        self._reversed += count_reversed(lines)
+        raw_text = joiner.read_text(page, is_report=self._is_report) or self._images.read(page)
+        lines = self._drop_number(joiner.split_lines(raw_text[:MAX_CHARS]), number)
+        self._rows += sum(map(joiner.is_row, lines))
+        self._reversed += joiner.count_reversed(lines)
         if lines:
             joint = self._joint
-            if self._last and goes_on(self._last, lines[0]):
-                joint = find_joint(self._last, lines[0])
-            joined = "\n".join(join_lines(lines)).removesuffix(HYPHEN)
+            if self._last and joiner.goes_on(self._last, lines[0]):
+                joint = joiner.find_joint(self._last, lines[0])
+            joined = "\n".join(joiner.join_lines(lines)).removesuffix(joiner.HYPHEN)
             self._text.title = self._text.title or normalize_title(_first_line(joined))
             if self._is_report:
                 joined = write_links(joined, read_links(self._document, page))
