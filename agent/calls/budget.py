@@ -140,7 +140,6 @@ class Budget:
             self._under_way.remove(cost)
 
     def _sum_taken(self, *more: Cost) -> Cost:
-        """What has been used, what calls under way may cost, and more."""
         usage, costs = self._usage(), (*self._under_way, *more)
         return Cost(
             tokens=usage.input_tokens + usage.output_tokens + sum(one.tokens for one in costs),

@@ -1,14 +1,11 @@
 """The cache of searches and pages, shared by all runs.
 
-The cache key is the SHA-256 of the request (a query, a URL) and of all settings that affect its
-result. The entry is the result as JSON; only successes are stored. An entry that is read back is
-untrusted input: one that is invalid, altered or expired counts as a miss. Calls of models are not
-cached: a prompt hardly ever comes twice, and a resumed run has its journal.
+The key is the SHA-256 of the request (a query, a URL) and of all settings that affect its result.
+The entry is the result as JSON; only successes are stored. An entry is untrusted: one that is
+invalid, altered or expired is a miss. Calls of models are not cached: prompts hardly ever repeat.
 
-The library of the store is imported on first use. Eviction is its own.
-
-A failing cache never fails a run. Each use of the store has `STORE_TIMEOUT` seconds, whatever the
-library or the disk does. After the first failure the cache is off for the rest of the run.
+A failing cache never fails a run: each use of the store has `STORE_TIMEOUT` seconds, and after the
+first failure the cache is off for the rest of the run.
 """
 
 from __future__ import annotations
@@ -105,7 +102,6 @@ class Cache:
         self._try_store(lambda: None)
 
     def _get(self, kind: type[Entry], key: str) -> Entry | None:
-        """The entry of a key; None on a miss."""
         text = self._try_store(lambda: self._store.get(key))
         if text is None:
             return None
@@ -116,7 +112,6 @@ class Cache:
         return entry if self._is_valid(entry) else None
 
     def _put(self, key: str, value: Entry) -> Entry:
-        """Store a value if it is a success; return it in any case."""
         if self._is_valid(value):
             with suppress(ValueError):  # JSON cannot hold half a surrogate pair
                 text = value.model_dump_json()
@@ -124,7 +119,6 @@ class Cache:
         return value
 
     def _is_valid(self, entry: SearchResults | Page) -> bool:
-        """Whether an entry is a success, complete, about web pages only, and not expired."""
         if isinstance(entry, SearchResults):
             urls = (hit.url for hit in entry.hits)
             return bool(entry.hits) and self._is_fresh(entry.at) and _are_web_urls(urls)
@@ -133,7 +127,6 @@ class Cache:
         return is_page and self._is_fresh(entry.retrieved_at)
 
     def _is_fresh(self, at: str) -> bool:
-        """Whether a UTC time is within the time to live."""
         try:
             age = self._clock() - parse_utc(at).timestamp()
         except ValueError:
@@ -154,7 +147,6 @@ class Cache:
 
 
 def _mark_cached(results: SearchResults) -> SearchResults:
-    """The results at no cost, with one attempt, which says that they are from the cache."""
     attempt = Attempt(
         what="search",
         provider=results.provider,
@@ -174,7 +166,6 @@ def _are_web_urls(urls: Iterable[str]) -> bool:
 
 
 def _describe_error(error: Exception) -> str:
-    """Why a store failed."""
     if isinstance(error, OSError) and error.errno:
         return os.strerror(error.errno).lower()
     name = type(error).__name__

@@ -38,9 +38,8 @@ class Task(Frozen, Generic[AnswerT]):
     A class that lacks one of them raises TypeError where it is defined.
 
     A language model gets `system_prompt`, `prompt` and the JSON schema of the answer type. That
-    schema holds the docstrings of the answer's models and the descriptions of their fields, so
-    these are prompt text. The extractive backend, which is no model, answers from the typed inputs.
-    Prompts are deterministic: they depend on the inputs alone, never on a clock or on chance.
+    schema holds the docstrings of the answer's models, so these are prompt text. The extractive
+    backend answers from the typed inputs. Prompts depend on the inputs alone.
     """
 
     #: Names the task in journals and events: `generate_queries`, `reflect`, `synthesize`, ...

@@ -234,7 +234,6 @@ class Endpoint:
         raise self.build_error("invalid", f"{kind} instead of a JSON object")
 
     def _redact(self, text: str) -> str:
-        """The text without the key, plain or percent-encoded."""
         if len(self.secret) < 4:  # no real key; replacing it would only garble the text
             return text
         for form in {self.secret, quote(self.secret, safe=""), quote_plus(self.secret)}:
@@ -261,7 +260,6 @@ def find_error_message(body: object) -> str:
 
 
 def _find_status(body: object) -> int:
-    """The HTTP status that an error in a body names as its code; 0 if it names none."""
     codes = (get_path(body, "error", "code"), get_path(body, "code"))
     return next((int(c) for c in codes if re.fullmatch(r"[45]\d\d", str(c))), 0)
 
@@ -313,7 +311,6 @@ def _find_wait(headers: Mapping[str, str], now: float) -> float | None:
 
 
 def _parse_json(data: bytes) -> object:
-    """The JSON value; None for bytes that are no JSON, or more than `parse_json` reads."""
     try:
         return parse_json(data)
     except InvalidJson:

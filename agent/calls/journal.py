@@ -1,13 +1,11 @@
 """The journal: the durable record of a run's external calls.
 
-Each call is written as one line when it ends (`journal_lines.py` has the format) and handed to the
-operating system at once, so it survives a crash of the process. The file is synced to the disk
-after the header, after each model call, which is what costs money, and after the answer, which is
-the last line.
+Each call is written as one line when it ends (`journal_lines.py` has the format) and flushed at
+once, so it survives a crash of the process. The file is synced to the disk after the header, each
+model call and the answer, which is the last line.
 
-To resume a run is to run the same code again while the journal answers the calls that it holds. To
-replay a run is the same, with every other call forbidden. No key of a service is ever in a request,
-a response or an error.
+Resume runs the same code again and takes known calls from the journal. Replay does the same and
+forbids every other call. No key of a service is ever in a journal.
 """
 
 from __future__ import annotations
@@ -135,7 +133,6 @@ class Journal:
         return [(self.subjects[k], now - self.start_times[k]) for k in keys if k in self.subjects]
 
     def _take_file(self, path: Path, file: TextIOWrapper, release: Release) -> None:
-        """Write to a file that is open and locked from now on."""
         self.path, self._file, self._release = path, file, release
 
     def _give_up_file(self, path: Path | None, error: OSError) -> None:
@@ -145,7 +142,6 @@ class Journal:
         self._close_file()
 
     def _close_file(self) -> None:
-        """Close the file, even if what is in its buffer cannot be written."""
         if self._file:
             with suppress(OSError):
                 self._file.close()

@@ -178,7 +178,6 @@ def read_newest_answer(path: Path) -> Json | None:
 
 
 def _answer_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The complete lines of answers, with their numbers; the others are not parsed."""
     with _translate_faults(path), open_regular(path) as file:
         for n, raw in enumerate(read_lines(file), 1):
             if raw.startswith(ANSWER_START) and raw.endswith(b"\n"):
@@ -233,7 +232,6 @@ def _line_error(path: Path, n: int, fault: str) -> JournalError:
 
 
 def _span_of(line: CallLine, start: int, size: int) -> LineSpan:
-    """The span of a call's line, of `size` bytes from `start`."""
     refused = get_path(line.error, "outcome") in tuple(NON_RETRYABLE)
     has_failed = "error" in line.model_fields_set
     return LineSpan(start, size, has_failed, refused, line.late, line.began + line.seconds)

@@ -1,8 +1,7 @@
 """What other packages add: strategies, search providers, models and readers, as entry points.
 
-A package names an object under a group in its metadata; docs/extending.md says what each group's is
-called with. A name of this program's own always means its own. Only what is named is imported,
-readers apart, which are asked whether an address is theirs.
+docs/extending.md has the groups. A name of this program always means its own. Only what is named is
+imported, and all readers, which are asked whether an address is theirs.
 """
 
 from __future__ import annotations

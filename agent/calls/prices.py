@@ -1,12 +1,10 @@
 """Prices of models. They change, so each has the date from which it holds.
 
-The built-in prices are in `prices.json`. A user's file of the same form
-(PRICES_FILE) takes precedence, model by model. They are from
-https://ai.google.dev/gemini-api/docs/pricing and
-https://platform.claude.com/docs/en/about-claude/pricing, read in October and November 2026. That of
-Claude Haiku 5.5 is for prompts of up to 100,000 tokens, which none of ours exceeds. OpenAI's, of
-https://developers.openai.com/api/docs/pricing, are as others noted them between May and November
-2026: of the standard tier, and of prompts of up to 272,000 tokens.
+The built-in prices are in `prices.json`. A user's file of the same form (PRICES_FILE) takes
+precedence, model by model. Sources, read by November 2026; prices are for prompts of usual length:
+https://ai.google.dev/gemini-api/docs/pricing
+https://platform.claude.com/docs/en/about-claude/pricing
+https://developers.openai.com/api/docs/pricing (as others noted them)
 """
 
 from __future__ import annotations

@@ -131,7 +131,6 @@ class RateLimiter:
         return bool(self._limit_names(provider, model))
 
     def _limit_names(self, provider: str, model: str) -> list[str]:
-        """The limits that apply."""
         names = [f"{provider}:{model}", provider]
         return [name for name in names if name in self._limits.limits]
 

@@ -95,7 +95,6 @@ class RecordedCall(ABC, Generic[Req, Res]):
         return future
 
     def _begin(self, flight: Flight) -> None:
-        """Answer a call from the journal, refuse it, or make it."""
         if self._recall(flight):
             return
         if refusal := self._find_refusal(flight):
@@ -106,7 +105,6 @@ class RecordedCall(ABC, Generic[Req, Res]):
         spawn(lambda: self._make(flight))
 
     def _find_refusal(self, flight: Flight) -> AgentError | None:
-        """Why a call may not be made; None if it may. It is not recorded."""
         if self._journal.is_replay:
             return self._missing_call_error(flight)
         if self._journal.stop.is_set():
@@ -198,7 +196,6 @@ class RecordedCall(ABC, Generic[Req, Res]):
         return False
 
     def _make(self, flight: Flight) -> None:
-        """Make the call and record its outcome."""
         outcome: Res | ExternalCallError
         try:
             outcome = self.make(flight.request)
@@ -221,7 +218,6 @@ class RecordedCall(ABC, Generic[Req, Res]):
         self._end(flight, error, result | self._timing(flight), write=True)
 
     def _timing(self, flight: Flight) -> Json:
-        """When a call was made, and how long it took, in seconds of the run."""
         began = self._journal.start_times[flight.key]
         return {"began": began, "seconds": round(self._journal.elapsed_seconds() - began, 3)}
 
@@ -271,7 +267,6 @@ class RecordedCall(ABC, Generic[Req, Res]):
         return True
 
     def _decode(self, request: Req, line: CallLine) -> tuple[Res | ExternalCallError, Json]:
-        """The outcome of a call, and the same as it is written."""
         if "error" in line.model_fields_set:
             error = decode_error(self.name, line.error)
             return error, {"error": encode_error(error)}
@@ -280,12 +275,10 @@ class RecordedCall(ABC, Generic[Req, Res]):
         return response, {"response": self.encode_response(response)}
 
     def _flight_of(self, request: Req) -> Flight:
-        """A call that nobody has made yet."""
         body = self.encode_request(request)
         return Flight(request, body, call_key(self.name, body), Future())
 
     def _describe(self, flight: Flight) -> str:
-        """A call in words for the user."""
         body = flight.body
         subject = body.get("query") or body.get("url") or body.get("task") or ""
         return f"{self.name} {subject}"

@@ -1,11 +1,11 @@
 """Runs a command of others, and kills all that came of it, in whatever session or group it is.
 
 A script that imports nothing of this program. As subreaper it becomes the parent of every process
-that its descendants leave behind, so that it finds them all. It kills them when its standard input
-ends, which it does however the program ends that holds the other side, or when the command does.
+that its descendants leave behind. It kills them when its standard input ends, which it does however
+the program ends, or when the command ends.
 
 `python -IS supervisor.py messages MAX_LINE MAX_BYTES COMMAND...` passes the messages of an MCP
-server on in bounds; what it writes that is none is left out, and why it ended is said on stderr.
+server on in bounds, leaves out what is none, and writes the reason of its end on stderr.
 `python -IS supervisor.py browser READ WRITE MAX_FILE COMMAND...` gives a browser its two pipes as
 file descriptors 3 and 4, and gives up root. None of its files may be longer than `MAX_FILE`.
 """

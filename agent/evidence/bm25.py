@@ -20,7 +20,6 @@ BLOCK = 4000  # characters that are ranked together or left out together
 
 @lru_cache(maxsize=4096)
 def _count_words(text: str, language: str) -> Counter[str]:
-    """The content words of a passage with their counts; cached, since pages are ranked often."""
     return Counter(content_words(text, language))
 
 

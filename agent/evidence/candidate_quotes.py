@@ -32,9 +32,8 @@ class Grounded(NamedTuple):
 def ground_answer(draft: Draft, sources: Sequence[Source], topic: str, max_words: int) -> Grounded:
     """The answer of a draft.
 
-    If no quote of the draft is in its source, each of its sentences cites the sentence of a page
-    that fits it and the topic best. Whether that supports it is for Verify to judge. If no page has
-    a word of them, the answer has no quotes, and the caller discards it.
+    If no quote of the draft is in its source, each sentence cites the sentence of a page that fits
+    it and the topic best, for Verify to judge. If there is none, the caller discards the answer.
     """
     answer, warnings = compose_answer(draft, sources, max_words)
     if answer.quotes or not draft.answer.strip():

@@ -70,7 +70,6 @@ def has_citation(draft: Draft, sources: Sequence[Source]) -> bool:
 
 
 def _cut_claims(claims: Sequence[Claim], max_words: int | None) -> tuple[list[Claim], list[Claim]]:
-    """The claims that an answer of so many words holds, at least one, and the others."""
     listed = [claim for claim in claims if claim.form != "sentence"]
     most_words = max(max_words, LIST_WORDS) if max_words and listed else max_words
     most_items = LIST_ITEMS if max_words and max_words <= LIST_WORDS else MOST_CLAIMS
@@ -134,7 +133,6 @@ def locate_citation(cited: Cited, sources: Sequence[Source], claim: str = "") ->
 
 
 def _citing_sentences(text: str) -> dict[int, str]:
-    """The sentences of a draft that cite a source, by its number."""
     texts: dict[int, str] = {}
     for piece in read_pieces(_place_markers(text)):
         bare = MARKER.sub("", piece.text)
@@ -161,7 +159,6 @@ def _shorten(text: str) -> str:
 
 
 def _place_markers(text: str) -> str:
-    """A draft's text with its markers as `[1][2]` inside their sentences."""
     linked = _LINKED.sub(lambda m: f"[{m[1]}]" if m[1].isdecimal() else m[1], text)
     text = normalize_markers(linked)
     return _LATE.sub(lambda m: f" {m[2].replace(' ', '')}{m[1]} ", text)

@@ -22,10 +22,9 @@ from agent.state.urls import find_host
 
 T = TypeVar("T")
 
-#: The threshold at or below which pages are blocked. 0.5 is as specified. 0.2 of the host's own
-#: standing blocks at most 1 of 100 hosts that others rate reliable and a fifth of those that they
-#: do not; 0.3 blocks 4 and half, platforms and blogs among them, which may be the only source.
-#: After a change: `python -m evals.credibility`.
+#: The threshold at or below which pages are blocked. 0.5 is as specified. 0.3 of the host's own
+#: score would block platforms and blogs, which may be the only source. After a change:
+#: `python -m evals.credibility`.
 THRESHOLDS = {"host": 0.2, "source-design": 0.5}
 HOSTILE = 0.1  # satire and inventions, which are read in no case
 SPARED = 3  # sources that pass where all would be blocked: as many as one query may read

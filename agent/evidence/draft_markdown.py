@@ -96,7 +96,6 @@ class _Reader:
         return line.startswith("  ") and not starts
 
     def _count_rows(self, at: int) -> int:
-        """How many lines from here on are a table, its head and the line below that among them."""
         first, second = (*self._lines[at : at + 2], "")[:2]
         if not ("|" in first and "|" in second and _SEPARATOR.match(second.strip())):
             return 0

@@ -70,7 +70,6 @@ def _name_of(piece: str, is_first: bool) -> str:
 
 
 def _runs_of_items(pieces: Sequence[str]) -> Iterator[list[str]]:
-    """Pieces in a row of which all but the first and the last are short enough for items."""
     run: list[str] = []
     for piece in pieces:
         run.append(piece)

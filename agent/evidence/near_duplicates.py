@@ -18,9 +18,8 @@ REPEATED = 0.5
 LEAST_SHINGLES = 10  # of a search result that is compared; set by hand
 #: Words of a question that a result repeats: texts about the same thing share fewer.
 LEAST_REPEATED = 6
-#: The share of the content words of two results from which these are alike. Results that were
-#: written to say one thing had .33 in the middle and .24 or more in four of five pairs, a result
-#: of the truth with one of them .15 and at most .27 in nine of ten. (`evals.planted`, tune half.)
+#: The share of the content words of two results from which these are alike. After a change:
+#: `python -m evals.planted`.
 ALIKE = 0.25
 _NUMBER = re.compile(r"\d(?:[\d.,]{0,20}\d)?")
 _CHUNK = re.compile(rf"[{CJK}]|[^\W_{CJK}]+")
@@ -29,11 +28,10 @@ _CHUNK = re.compile(rf"[{CJK}]|[^\W_{CJK}]+")
 def find_copies(sources: Sequence[Source]) -> dict[int, int]:
     """For each source's number, that of the first source whose text it repeats; else its own.
 
-    Near-copies too: a text under another heading, shortened, or with some words changed. Each
-    text is compared by its shingles (`SHINGLE` words in a row, case and signs aside) with those
-    before it; the smaller one's share that both hold counts (containment; Broder, On the
-    resemblance and containment of documents, 1997). A copy leads to what it repeats only where it
-    is no mere excerpt, which others may quote too. Of long texts the beginnings are compared.
+    Near-copies too: each text is compared with those before it by shingles (`SHINGLE` words in a
+    row); the share of the smaller one that both have counts (containment; Broder, On the
+    resemblance and containment of documents, 1997). A copy of an excerpt does not count as a copy
+    of its source. Of long texts the beginnings are compared.
     """
     shingles: dict[int, set[int]] = {}
     first: dict[int, int] = {}
@@ -60,7 +58,6 @@ def repeats_hit(one: Hit, other: Hit) -> bool:
 
 @lru_cache(maxsize=256)  # each result is compared with each other one
 def _read_hit(hit: Hit) -> tuple[set[str], set[int]]:
-    """The numbers and the shingles of a result, which nobody changes."""
     text = f"{hit.title} {hit.snippet}"
     return {re.sub("[.,]", "", one) for one in _NUMBER.findall(text)}, _shingles(text)
 

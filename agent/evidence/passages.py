@@ -47,7 +47,6 @@ def _find_table_head(text: str, start: int) -> Span:
 
 @lru_cache(maxsize=16)
 def _find_long_tables(text: str) -> list[tuple[Span, int, int]]:
-    """The first lines of the long tables of a text, and where these begin and end."""
     found = []
     for table in _TABLE.finditer(text):
         start, end = table.span()

@@ -1,8 +1,7 @@
 """Prompt injection: text on a page that is addressed to a model, found by known patterns.
 
-It is reported, nothing more. A pattern can be evaded, and an honest page about prompt injection
-has such text too, so no text is removed because of it. What keeps a page from giving orders is
-elsewhere: its text is only shown as data, and quotes and calls are checked in code.
+It is reported, nothing more: a pattern can be evaded, and honest pages about prompt injection have
+such text too. The protection is elsewhere: quotes and calls are checked in code.
 """
 
 from __future__ import annotations
@@ -63,7 +62,6 @@ def find_instruction(*texts: str) -> Instruction | None:
 
 
 def _fold_lines(text: str) -> str:
-    """A text in lower case with plain quotes, single blanks and no accents."""
     text = re.sub(r"[^\S\n]+", " ", text.translate(_PLAIN).lower())
     if text.isascii():
         return text

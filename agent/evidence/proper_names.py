@@ -21,7 +21,6 @@ _WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday"
 
 @cache
 def _calendar() -> frozenset[str]:
-    """The names of months and weekdays, which begin with a capital letter and name nobody."""
     return frozenset((*(names[0] for names in load_months("en")), *_WEEKDAYS.split()))
 
 
@@ -64,7 +63,6 @@ def name_spans(text: str, language: str = "en") -> list[tuple[int, int]]:
 
 
 def _without_s(name: str) -> str:
-    """A name without the `'s` of the genitive."""
     return name[:-2] if name.endswith(("'s", "’s")) else name
 
 

@@ -126,7 +126,6 @@ def ranked_pieces(
 
 
 def _best_spans(claim: str, places: list[_Place], most: int) -> list[_Place]:
-    """The spans that rank highest for a claim, best first; none that shares no word with it."""
     scores = rank_texts([source.page.text[a:b] for source, (a, b) in places], claim)
     order = sorted(range(len(places)), key=lambda i: -scores[i])
     return [places[i] for i in order[:most] if scores[i]]

@@ -52,16 +52,13 @@ def select_passages(
     They take at most `budget` tokens. Of each source about `length` characters are ranked, by
     default `ranked_length`. Passages with less than `least_share` of the best score are left out.
 
-    - Of several queries, the first counts most. Of the others, the one that a passage fits best
-      decides how high it ranks.
+    - The first query counts most. Of the others, the one that a passage fits best counts.
     - The best passage of each source comes before the second best of any source, but one that a
       query names has its best three.
-    - What an earlier prompt showed is shown as its notes. Further passages of its sources count for
-      what was asked since alone, and those queries count as much as the first one.
-    - Beyond that, a passage that shares no word with the question is left out.
-    - A passage from the middle of a section brings the section's heading.
-    - A passage whose every sentence another source has already shown is left out: several sites
-      with one text count once.
+    - What an earlier prompt showed is shown as its notes; further passages of its sources count
+      only for the queries since then.
+    - A passage brings the heading of its section. One that shares no word with the queries, or that
+      another source has already shown, is left out.
     """
     unique = (queries,) if isinstance(queries, str) else tuple(dict.fromkeys(queries))
     words = " ".join(unique)
@@ -163,15 +160,10 @@ LEAD = 0.2  # it is where a page says what it is about
 ELSEWHERE = 0.25  # of its score: it only points elsewhere
 OTHER_YEAR = 0.4  # of its score: its page is about other years
 LEADING = 2000  # characters
-#: What the mean score of all queries counts beside the best one. On pages of 20,000 words, with
-#: queries of which most lead elsewhere, 1 showed the answer to 37 and 39 of 45 questions (other
-#: names, other hops), 0.25 to 37 and 38; all queries joined to one to 36 of the first. (musique and
-#: 2wiki, the half for tuning.)
+#: What the mean score of all queries counts, compared with the best one. Tuned on long pages.
 ALL_QUERIES = 1.0
-#: What a query beside the first counts. The first is the topic; those of a first round say it anew,
-#: and lead to passages about other things of its names. On long pages (60 questions of several
-#: hops and 40 of one, the half for tuning) 29 and 27 were right with 0, 34 and 29 with .4, 36 and
-#: 28 with .75, 32 and 27 with .4 in the first round and 1 later: `evals --only reading`.
+#: What a query after the first counts. The first is the topic; the others lead to passages about
+#: other things of its names, too. After a change: `python -m evals --only reading`.
 FURTHER = 0.4
 _AGAINST = frozenset({"v", "vs", "versus", "against"})
 _APPENDIX = re.compile(
@@ -185,9 +177,9 @@ def _score_for_each(
 ) -> list[float]:
     """The score of each passage for the query that it fits best, and a share of the mean of all.
 
-    Each query's scores are shares of its best one, so that a short query counts as much as a long
-    one; those of all queries but the first are times FURTHER, unless they were made since an
-    earlier prompt. For the sources of that one, these alone count.
+    Scores are shares of a query's best one, so that short and long queries count alike. Queries
+    after the first are times FURTHER, unless made since an earlier prompt; for the sources of that
+    prompt, only these count.
     """
     shares = []
     for n, query in enumerate(queries):
@@ -201,7 +193,6 @@ def _score_for_each(
 
 
 def _score_passages(pieces: Sequence[_Piece], query: str) -> list[float]:
-    """The score of each passage: by its words, its heading and title, and its place on the page."""
     shown = [" ".join(s.page.text[a:b] for a, b in piece.shown_spans()) for s, piece in pieces]
     names = [f"{s.page.title} {text}" for (s, _), text in zip(pieces, shown, strict=True)]
     scores = rank_texts(names, query)

@@ -1,9 +1,8 @@
 """Links that open a page at a quote: text fragments, chosen so that a browser finds them.
 
-The format is https://wicg.github.io/scroll-to-text-fragment/. What matters here was seen in
-Chromium. The named words must be in one block, with no line break,
-footnote or inline block between them. They must begin and end at word borders. The first place
-that matches is opened. So a link names few words: the first of the quote, as many as make them
+The format is https://wicg.github.io/scroll-to-text-fragment/. In Chromium the named words must be
+in one block, without line break, footnote or inline block between them, and begin and end at word
+borders; the first match is opened. So a link names the first words of the quote, as many as are
 unique on the page, and the last.
 """
 
@@ -95,13 +94,11 @@ def choose_fragment(text: str, start: int, end: int) -> TextFragment | None:
 
 
 def _is_title(text: str, run: Sequence[Span]) -> bool:
-    """Whether a run is a heading."""
     start, end = text.rfind("\n", 0, run[0][0]) + 1, text.find("\n", run[-1][1])
     return is_heading(text[start : end if end >= 0 else len(text)])
 
 
 def _growing_prefixes(run: Sequence[Span], text: str) -> Iterator[Span]:
-    """The first words of a run: `FIRST` of them, then one more each time."""
     size = 0
     for n, (start, end) in enumerate(run[:MOST], 1):
         size += 1 + len(CJK_CHARACTER.findall(text, start, end)) // 2
@@ -140,7 +137,6 @@ def _fragment_with_neighbours(text: str, runs: Sequence[Sequence[Span]]) -> Text
 
 
 def _unique_prefix(page: str, text: str, run: Sequence[Span]) -> Span | None:
-    """The first words of a run that occur once on the page; None if no such words exist."""
     for words in _growing_prefixes(run, text):
         is_long = len(browser_words(text[slice(*words)])) >= LETTERS + 2
         if is_long and _occurs_once(page, text, words):
@@ -156,12 +152,10 @@ def _neighbours_of(text: str, run: Sequence[Span]) -> TextFragment:
 
 
 def _hull(words: Sequence[Span]) -> Span:
-    """From the first of some words to the last."""
     return words[0][0], words[-1][1]
 
 
 def _occurs_once(page: str, text: str, *spans: Span) -> bool:
-    """Whether these words, one after the other, occur once on a page."""
     words = " ".join(browser_words(text[slice(*span)]).strip() for span in spans)
     return page.count(f" {words} ") == 1
 

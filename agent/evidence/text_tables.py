@@ -79,7 +79,6 @@ def _read_table(text: str, lines: Sequence[tuple[int, int]]) -> TextTable | None
 
 
 def _place_cells(cells: Sequence[str], names: Cells) -> list[str]:
-    """The cells of a row in the order of the columns that they name."""
     found = [""] * len(names)
     at = 0
     for cell in cells:

@@ -142,7 +142,6 @@ def stem(word: str, language: str = "en") -> str:
 
 @cache
 def _snowball(name: str) -> Any:
-    """Snowball's stemmer of a language, imported where one is needed."""
     import snowballstemmer
 
     return snowballstemmer.stemmer(name)

@@ -79,7 +79,6 @@ def find_risks(variables: Mapping[str, Variable], settings: Settings, folder: Pa
 
 
 def _is_with_its_key(field: str, fields: Collection[str]) -> bool:
-    """Whether a field is the address of a service, and the key of that service is among others."""
     key = field.replace("base_urls.", "keys.").replace("_base_url", "_api_key")
     return key != field and key in fields
 

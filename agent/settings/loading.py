@@ -122,7 +122,6 @@ def export_to_libraries(variables: Mapping[str, Variable]) -> None:
 
 
 def _names_of(field: str, *, is_variable: bool) -> str:
-    """The variables, or the option, that set a field, for an error message."""
     if is_variable:
         return " or ".join(name for name, known in KNOWN_VARIABLES.items() if known == field)
     return f"--{OPTION_NAMES.get(field, field).removeprefix('api_').replace('_', '-')}"

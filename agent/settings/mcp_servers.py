@@ -54,7 +54,6 @@ def find_mcp_servers(settings: Settings) -> tuple[McpServer, ...]:
 
 
 def _of_option(text: str) -> McpServer:
-    """A server from the value of `--mcp`: an address, or a command as a shell reads it."""
     if text.startswith(("http://", "https://")):
         return McpServer(name=urlsplit(text).hostname or "", url=text)
     try:

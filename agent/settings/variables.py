@@ -132,7 +132,6 @@ def _read_text(file: Path) -> str:
 
 
 def _read_mode(file: Path) -> int:
-    """Type and permissions of a file; 0 where there is none, or none that can be seen."""
     try:
         return file.stat().st_mode
     except (OSError, ValueError):

@@ -100,7 +100,6 @@ def slot_words(slot: Slot | str) -> str:
 
 
 def _keeps_limits(value: Scalar, form: Form) -> bool:
-    """Whether a value keeps the limits that the schema sets."""
     if not form.limits:
         return True
     from agent.slots.user_patterns import validator_class
@@ -146,14 +145,12 @@ def _has_number(value: float, text: str) -> bool:
 
 
 def _has_date(day: str, text: str, title: str) -> bool:
-    """Whether a text has a date, with day and month in any order."""
     year = int(day[:4]) if day[:4] in title else None
     read = set(iso_dates(text, any_order=True, year=year))
     return day in read or (not read and not missing_quantities(day, (text,), derived=False))
 
 
 def _has_time(moment: re.Match[str], text: str) -> bool:
-    """Whether a text has the time of day, of 24 hours or of 12."""
     hours = {int(moment[2]), int(moment[2]) % 12 or 12}
     return any(int(h) in hours and int(m or 0) == int(moment[3]) for h, m in _CLOCK.findall(text))
 

@@ -14,9 +14,9 @@ Reading = dict[int, Item]  # the items of one source by their position in its li
 def merge_items(said: Sequence[Statement], names: Sequence[str]) -> list[Item]:
     """Merge the items of all sources; each result holds every statement about one item.
 
-    Items of two sources are the same if all their leaves agree, else if the first leaf agrees (a
-    player), else if a number agrees (a minute), else if their positions agree and both lists have
-    one length or are numbered by the reply. An item that one source alone names is kept.
+    Items of two sources are the same if all leaves agree, else the first leaf (a player), else a
+    number (a minute), else the positions, where both lists have one length or are numbered by the
+    reply. An item of one source alone is kept.
     """
     merged: list[Item] = []
     for reading in _items_by_source(said):
@@ -25,7 +25,6 @@ def merge_items(said: Sequence[Statement], names: Sequence[str]) -> list[Item]:
 
 
 def _items_by_source(said: Sequence[Statement]) -> list[Reading]:
-    """The items of each source, the longest list first."""
     by_source: dict[int, Reading] = {}
     for one in said:
         by_source.setdefault(one.quote.source, {}).setdefault(one.item, []).append(one)

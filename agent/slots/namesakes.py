@@ -1,13 +1,10 @@
 """Things of one name that several sources describe: two people, a film and its book, two finals.
 
-Their values do not disagree: each is of its own thing. What distinguishes two things:
+Their values do not disagree. What distinguishes two things:
 
 - what the model that read said of them, in words of the sources;
 - a word in one title that makes another thing of a name ("women");
 - the qualifiers of their titles: `Mercury (planet)`, `Paris, Texas`.
-
-A source without any of this, or whose title is not a name in the topic, is of the same thing as
-any other.
 """
 
 from __future__ import annotations
@@ -112,7 +109,6 @@ def _read_thing(one: Statement, source: Source, asked: Words, values: Words) -> 
 
 
 def _read_title(title: str) -> tuple[str, Words, Words]:
-    """The name in a title, its qualifier, and the words that make another thing of the name."""
     marks = OTHER_THING & set(re.findall(r"\w+", fold(title)))
     bare = _SITE.sub("", title).strip()
     found = _QUALIFIED.fullmatch(bare)
@@ -125,7 +121,6 @@ def _read_title(title: str) -> tuple[str, Words, Words]:
 
 
 def _find_opening(text: str, title: str) -> str:
-    """The first sentence of a page that is more than its title."""
     lead = text[:LEAD]
     sentences = (lead[start:end] for start, end in split_sentences(lead))
     name = fold(title)
@@ -149,5 +144,4 @@ def are_namesakes(one: Thing, other: Thing) -> bool:
 
 
 def _differ(one: Words, other: Words) -> bool:
-    """Whether two descriptions have fewer than half of their words in common."""
     return bool(one - other and other - one) and 2 * len(one & other) < len(one | other)

@@ -40,7 +40,6 @@ class SlotValue(Frozen):
     @field_validator("value", mode="before")
     @classmethod
     def _value_as_text(cls, value: Any) -> Any:
-        """Scalars as they are written, lists and objects as JSON."""
         if value is None or isinstance(value, str):
             return value
         return json.dumps(value, ensure_ascii=False)
@@ -119,7 +118,6 @@ def _open_path(path: Path) -> Path:
 
 
 def _decode_json(value: str | None) -> Any:
-    """The value as JSON where it is an object or a list as JSON; else the text itself."""
     is_json = value is not None and value.strip()[:1] in ("[", "{") and len(value) <= LONGEST_JSON
     with suppress(ValueError, RecursionError):
         return json.loads(value or "") if is_json else value
@@ -127,7 +125,6 @@ def _decode_json(value: str | None) -> Any:
 
 
 def _spread_leaves(path: Path, value: Any, slots: Sequence[Slot]) -> Iterator[tuple[Path, str]]:
-    """The leaves under a path, with their paths as the slots have them."""
     below = [slot for slot in slots if _starts_with(tuple(parse_path(slot.name)), _open_path(path))]
     if len(path) > DEEPEST or not below or value is None:
         return

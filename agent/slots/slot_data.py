@@ -46,7 +46,6 @@ def _build_data(schema: JsonValue, findings: Mapping[str, Finding]) -> Any:
 
 
 def _drop_finding(findings: Mapping[str, Finding], root: str) -> dict[str, Finding]:
-    """The findings with one leaf, or one whole list, marked as missing."""
     left: dict[str, Finding] = {}
     for name, finding in findings.items():
         below = not root or name == root or name.startswith((f"{root}[", f"{root}."))

@@ -74,5 +74,4 @@ def _compile(pattern: str) -> Any:
 
 
 def _encodable(text: str) -> str:
-    """A text without lone surrogates, which RE2 cannot be given."""
     return text.encode("utf-8", "replace").decode()

@@ -1,14 +1,13 @@
 """How much each value weighs: the sum of the credibility of its independent sources.
 
-Sources whose text around the quote is a copy of each other count as one, and so do the hosts of
-one owner. A source weighs as much as its domain is trusted (`agent/evidence/credibility.py`);
-several domains weigh as the best of these. However many unknown hosts agree, one reference work
-outweighs them. The share of a value is its weight over the weight of all values of its leaf.
+Sources with the same text around the quote count as one, and so do the hosts of one owner. A source
+weighs what its domain is trusted (`agent/evidence/credibility.py`). No number of unknown hosts
+outweighs a reference work. The share of a value is its weight over that of all values of its leaf.
 
-Confidence is how often values like this one were right in questions with known answers: at least
-so often, by the lower end of an interval. It depends on the form of the value in its quote, and on
-the verdict of a judge. A source against cancels one for; where none is left for, it is times the
-share. Of a conflict it is the share, at most 0.5.
+Confidence is the rate at which values like this one were right, as the lower end of an interval. It
+depends on the form of the value in its quote and on the verdict of a judge. A source against
+cancels one for; where none is left for, it is times the share. Of a conflict it is the share, at
+most 0.5.
 """
 
 from __future__ import annotations
@@ -40,10 +39,8 @@ ValueForm = Literal["row", "words", "sentence"]
 #: most .95. Several sources that agree, and a title that names the slot, made no difference.
 #: Source: questions with known answers over real pages, the half for tuning.
 RIGHT: dict[ValueForm, float] = {"row": 0.95, "words": 0.66, "sentence": 0.51}
-#: How a judge's word multiplies the odds that a value is right. A model of 1.5 billion parameters
-#: called 46 of 55 true claims supported, and 34 of 65 that were not wholly true, one in a call.
-#: A stronger one counts the same until it is measured. "partial" is taken as one of
-#: the 9 and 31 that it did not call supported: it hardly ever says the word itself.
+#: How a verdict multiplies the odds that a value is right, as counted for a model of 1.5 billion
+#: parameters. It hardly ever says "partial", which is taken as not supported.
 JUDGED = {"supported": (46 / 55) / (34 / 65), "partial": (9 / 55) / (31 / 65)}
 MOST_FINDINGS = 400
 Said = Sequence[Statement]
@@ -109,7 +106,6 @@ def _weigh_things(name: str, said: Said, sources: Sequence[Source], topic: str) 
 
 
 def _as_alternatives(each: Sequence[tuple[str, Finding]]) -> Iterator[Alternative]:
-    """All values of things but the first one's, each with what it is of."""
     for n, (of, finding) in enumerate(each):
         if n and finding.value is not None:
             against = {number for other in finding.alternatives for number in other.citations}
@@ -166,7 +162,6 @@ def is_disputed(finding: Finding) -> bool:
 
 
 def _joint_weight(trust: Iterable[float]) -> float:
-    """The weight of independent sources, of which the unknown together have a limit."""
     scores = list(trust)
     unknown = sum(score for score in scores if score < REFERENCE)
     return sum(score for score in scores if score >= REFERENCE) + min(unknown, UNKNOWN_TOGETHER)
@@ -189,7 +184,6 @@ def rate_confidence(finding: Finding) -> float:
 
 
 def _group_values(said: Said) -> list[list[Statement]]:
-    """The statements grouped by value."""
     groups: list[list[Statement]] = []
     for one in said:
         same = (group for group in groups if any(_are_same(one, other) for other in group))
@@ -208,7 +202,6 @@ def _are_same(one: Statement, other: Statement) -> bool:
 
 
 def _commonest_spelling(group: Said) -> Scalar:
-    """The spelling of a value that most sources use; among equals, the first."""
     values = [one.value for one in group]
     return max(values, key=values.count)
 

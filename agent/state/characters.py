@@ -64,5 +64,4 @@ def strip_controls(text: str) -> str:
 
 
 def _strip_direction_marks(line: str) -> str:
-    """A line without direction marks, unless it has a letter written from right to left."""
     return line if _RIGHT_TO_LEFT_LETTER.search(line) else _DIRECTION_MARK.sub("", line)

@@ -302,7 +302,6 @@ def index_hits(hits: Iterable[Hit]) -> dict[str, Hit]:
 
 
 def _tried_pages(events: Iterable[Event]) -> frozenset[str]:
-    """The pages that were read, failed or were blocked, as canonical URLs."""
     urls = []
     for event in events:
         match event:

@@ -60,14 +60,12 @@ def find_urls(text: str) -> Iterator[str]:
 
 
 def _trim_punctuation(url: str) -> str:
-    """The URL without a sentence's punctuation or an unbalanced closing bracket at its end."""
     while (last := url[-1]) in ".,;:!?" or _is_unopened_bracket(last, url):
         url = url[:-1]
     return url
 
 
 def _is_unopened_bracket(char: str, url: str) -> bool:
-    """Whether a URL has more of this closing bracket than of its opening one."""
     return char in _OPENING_BRACKETS and url.count(char) > url.count(_OPENING_BRACKETS[char])
 
 

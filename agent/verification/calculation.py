@@ -80,9 +80,8 @@ class _Found(NamedTuple):
 def compute_claim(expression: str, claim: str, places: Sequence[QuotePlace]) -> Computed | None:
     """The result of a judge's arithmetic for a claim; None where there is none, as in a number.
 
-    A number may be anywhere in a sentence of a quote. Small models write their reasons here, which
-    cannot be read as arithmetic, and compute without need: a fault counts only where the claim has
-    a number that its quotes do not have.
+    A number may be anywhere in a sentence of a quote. Small models write reasons here and compute
+    without need: a fault counts only where the claim has a number that its quotes do not have.
     """
     if (expression := expression.strip()).casefold() in NONE:
         return None
@@ -103,7 +102,6 @@ def compute_claim(expression: str, claim: str, places: Sequence[QuotePlace]) -> 
 
 
 def _needs_arithmetic(claim: str, places: Sequence[QuotePlace]) -> bool:
-    """Whether a claim has a number that its quotes do not have."""
     return bool(find_missing(claim, _given_texts(places), derived=False))
 
 
@@ -217,7 +215,6 @@ def _is_unit_factor(value: Decimal) -> bool:
 
 
 def _decimal(term: Term) -> Decimal:
-    """The value of a term as it is written, without scale and unit."""
     plain = re.sub(r"[^\d.]", "", term.text).rstrip(".")
     return Decimal(plain) if plain.replace(".", "", 1).isdecimal() else Decimal("NaN")
 
@@ -251,7 +248,6 @@ def _total(node: Node, found: Sequence[_Found], *, bare: bool = False, last: int
 def _list_stated(
     node: Node, total: Measure, found: Sequence[_Found], claim: str, last: int
 ) -> Iterator[Quantity]:
-    """The numbers of a claim that are the result of a calculation."""
     unit, value = next((one.unit for one in found if one.unit), None), abs(total.value)
     if isinstance(node, Operation) and node.name == "count":
         if value in _read_counts(claim, len(node.args)):

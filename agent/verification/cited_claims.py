@@ -7,7 +7,7 @@
 4. Everything else is open. Pages in another language or script cannot be compared: there only 1
    counts.
 
-The thresholds were found with `python -m evals.cited_claims`, on the half that is kept for tuning.
+Thresholds: `python -m evals.cited_claims`.
 """
 
 from __future__ import annotations
@@ -111,7 +111,6 @@ def _is_title(text: str) -> bool:
 def _rule_quotations(
     quotations: Sequence[str], sources: Sequence[Source], nearest: Quote | None
 ) -> _Ruled:
-    """Unsupported for a quotation on no page."""
     texts = [text for source in sources for text in (source.page.title, source.page.text)]
     for quotation in quotations:
         is_found = any(anchor_quote(quotation, one) for one in sources)
@@ -123,7 +122,6 @@ def _rule_quotations(
 
 
 def _has_words(quotation: str, text: str) -> bool:
-    """Whether a text has words in a row, whatever signs are between them."""
     return f" {' '.join(PLAIN_WORD.findall(fold(quotation)))} " in _plain_text(text)
 
 
@@ -195,6 +193,5 @@ def _content_of(text: str) -> frozenset[str]:
 
 
 def _is_comparable(claim: str, head: str) -> bool:
-    """Whether a claim and a page are of one language, or may be."""
     own, of_page = (language_of(x).tag if count_words(x) >= 6 else "" for x in (claim, head))
     return main_script(claim) == main_script(head) and own in ("", of_page)

@@ -58,7 +58,6 @@ class ClaimBatch:
         }
 
     def _index_values(self) -> dict[Claim, list[Quote]]:
-        """The values of the slots as claims, each with its quotes."""
         values: dict[Claim, list[Quote]] = {}
         for finding in self._findings:
             for value in finding.values:
@@ -136,7 +135,6 @@ class ClaimBatch:
         return [page for n, page in pages if n in claim.citations or not is_lacking]
 
     def _choose_offered(self, claim: Claim, near: Sequence[Quote]) -> list[Quote]:
-        """The sentences that are closer to a claim than its own quotes."""
         own = self._own_quotes(claim)
 
         def is_apart(quote: Quote) -> bool:
@@ -268,13 +266,11 @@ class ClaimBatch:
         return verified.model_copy(update={"findings": self._judge_findings()})
 
     def _with_verdict(self, claim: Claim) -> Claim:
-        """A claim with its verdict, and with its differences from its quotes."""
         judged = _give(claim, self.rule(claim))
         places = () if judged.verdict in HOLDING else self.places(claim)
         return judged.model_copy(update={"differences": find_differences(claim.text, places)})
 
     def _judge_findings(self) -> tuple[Finding, ...]:
-        """The findings with the verdict on each value; weighed anew without those that fail."""
         failed = [value for value in self.values if self.rule(value).verdict in FAILING]
         if not failed:
             return tuple(map(self._judge_finding, self._findings))

@@ -50,7 +50,6 @@ def split_runs(sentence: str, claim: str) -> Iterator[WordRun]:
 
 
 def _find_word(text: str, n: int) -> int:
-    """Where the n-th word of a text begins; its end where it has fewer."""
     word = next(islice(_WORD.finditer(text), n, n + 1), None)
     return word.start() if word and n < MOST_WORDS else len(text)
 

@@ -1,15 +1,12 @@
 """The rules of the verdict: what is on a page word for word, and what no judge may overrule.
 
-1. A claim that no judge judged, and that is a whole sentence of its page, is quoted: the page says
-   it, nothing more.
-2. A claim with a number, date or score that its quotes neither hold nor give is never supported
-   (`agent/evidence/quantities/`), nor is one with a name or a host that is nowhere in what was
-   shown (`unquoted.py`). Without a judge it is unsupported where it names such a one, or where the
-   quantity is nowhere on the pages that it cites.
-3. A claim whose quotes are all of works that were retracted is unsupported, whatever a judge says.
-4. Everything else is open: a model judges it, and without a judge it is unchecked. A quote that
-   reads like an instruction to a model supports nothing: what a judge calls supported by such
-   quotes alone is partial.
+1. A whole sentence of its page that no judge judged is quoted: the page says it, nothing more.
+2. A claim with a quantity that does not follow from its quotes (`agent/evidence/quantities/`), or
+   with a name or host that is in none (`unquoted.py`), is never supported. Without a judge it is
+   unsupported, of a quantity only where no cited page has it.
+3. A claim whose quotes are all of retracted works is unsupported, whatever a judge says.
+4. Everything else is for a judge, and without one unchecked. Quotes that read like an instruction
+   to a model support nothing: at most partial.
 """
 
 from __future__ import annotations
@@ -128,7 +125,6 @@ def explain_fault(judged: Assessment, claim: str, places: Sequence[QuotePlace]) 
 
 
 def _gives_orders(place: QuotePlace) -> bool:
-    """Whether a quote, or a sentence that it is of, reads like an instruction to a model."""
     touched = (place.text[a:b] for a, b in touched_sentences(place.text, place.start, place.end))
     return find_instruction(place.quote, *touched) is not None
 
@@ -139,7 +135,6 @@ def missing_in_quotes(claim: str, places: Sequence[QuotePlace]) -> tuple[str, ..
 
 
 def _texts_of(places: Sequence[QuotePlace]) -> tuple[str, ...]:
-    """What may hold a claim's quantities: its quotes, and the titles of their pages."""
     return tuple(dict.fromkeys([p.quote for p in places] + [p.title for p in places]))
 
 
@@ -198,7 +193,6 @@ def _is_whole(text: str, at: int, spans: Sequence[tuple[int, int]]) -> bool:
 
 
 def _strip_stops(text: str) -> str:
-    """A text without its last stop, and without the mark of a list before it."""
     return fold(text).strip(" .!?。！？-*•")
 
 

@@ -51,15 +51,6 @@ def test_sentences_of_a_long_text_are_bounded_and_cover_it(shape: str) -> None:
     assert "".join(shown.split()) == "".join(text.split())
 
 
-@pytest.mark.parametrize("shape", ["ligatures", "letters", "thousands", "alternating marks"])
-def test_a_quote_behind_hostile_text_keeps_its_offsets(shape: str) -> None:
-    sentence = "The Bridge was  opened in 1904."
-    text = f"{SHAPES[shape](20_000)}\n{sentence}\nAnd more."
-    quote = anchor_quote("the bridge was opened in 1904", source(text))
-    assert quote is not None and text[quote.start : quote.end] == quote.text
-    assert quote.text == sentence.rstrip(".")
-
-
 @given(st.text(alphabet="1234567890,.$€ 万元一二个mk+-−\u00a0e", max_size=400))
 def test_numbers_are_read_or_left_out(text: str) -> None:
     for number, (start, end) in read_numbers(text.casefold()):

@@ -18,7 +18,6 @@ CHINESE_DIGITS |= {"〇": 0, "两": 2, "十": 10, "百": 100, "千": 1000, "万"
 
 @cache
 def _load_values(name: str) -> dict[str, float]:
-    """A table of words with their values."""
     words = word_lists()["numbers"][name].split()
     return {word: float(value) for word, value in zip(words[::2], words[1::2], strict=True)}
 

@@ -155,8 +155,6 @@ class Reader:
             self._take(pattern, read)
 
     def _take(self, pattern: re.Pattern[str], read: Callable[[re.Match[str]], _Found]) -> None:
-        """Read all matches of a pattern; `read` gives None for what it leaves as it is."""
-
         def replace(match: re.Match[str]) -> str:
             found = read(match)
             self.quantities += found or ()
@@ -176,7 +174,6 @@ class Reader:
         return [Day(match[0], int(year), fitting)] if fitting else None
 
     def _read_days(self, match: re.Match[str]) -> _Found:
-        """A day, or the first and the last of several; a month with its year, or alone."""
         groups = match.groupdict()
         month = patterns.month_number(groups["month"] or match["alone"])
         days = [int(day) for day in map(groups.get, ("first", "day", "last")) if day]
@@ -238,7 +235,6 @@ class Reader:
         return "" if self._is_evidence else next(found, "")
 
     def _read_words(self, match: re.Match[str]) -> Sequence[Quantity]:
-        """The numbers written out in a run of number words."""
         found: list[Quantity] = []
         words = [strip_accents(word) for word in re.split(r"[\s-]+", match[0])]
         if self._is_evidence:

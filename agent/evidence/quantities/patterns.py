@@ -31,7 +31,6 @@ def without_marks(text: str) -> str:
 
 
 def _table(name: str) -> list[list[str]]:
-    """The entries of a table of `words.toml`, which bars divide."""
     return [entry.split() for entry in str(word_lists()["quantities"][name]).split("|")]
 
 

@@ -48,7 +48,9 @@ def find_missing(claim: str, quotes: Texts, *, derived: bool = True) -> tuple[Qu
         return ()
     given = _read_evidence(tuple(quotes), LONGEST_QUOTES)
     looked_for = wanted[:MOST_WANTED]
-    held = [x for x in looked_for if _stands(x, given) or (derived and _follows(x, given, claim))]
+    held = [
+        x for x in looked_for if _is_in_quotes(x, given) or (derived and _follows(x, given, claim))
+    ]
 
     def is_given(one: Quantity) -> bool:
         return one in held or any(_is_conversion(one, other) for other in held)
@@ -59,7 +61,7 @@ def find_missing(claim: str, quotes: Texts, *, derived: bool = True) -> tuple[Qu
 def is_on_page(quantity: Quantity, text: str) -> bool:
     """Whether a quantity is, or may be, anywhere in the text of a page."""
     given = _read_evidence((text,), LONGEST_PAGE)
-    return len(text) > LONGEST_PAGE or given.is_cut or _stands(quantity, given)
+    return len(text) > LONGEST_PAGE or given.is_cut or _is_in_quotes(quantity, given)
 
 
 def read_quantities(claim: str) -> tuple[Quantity, ...]:
@@ -83,7 +85,7 @@ def find_operand(wanted: Quantity, text: str) -> tuple[str, Quantity] | None:
                 return other.text, other if other.unit else wanted
             if not wanted.unit and set(wanted.values) & set(_mantissas(other)):
                 return other.text, other
-    if not _stands(wanted, given):
+    if not _is_in_quotes(wanted, given):
         return None
     days = (day.text for day in given.days if isinstance(wanted, Day) and day.year == wanted.year)
     return next(days, wanted.text), wanted
@@ -162,8 +164,7 @@ def _read_evidence(texts: tuple[str, ...], most: int) -> _Evidence:
     return _Evidence(texts, numbers, days, scores, by_text, loose, is_cut)
 
 
-def _stands(quantity: Quantity, given: _Evidence) -> bool:
-    """Whether quotes hold a quantity, in whatever notation."""
+def _is_in_quotes(quantity: Quantity, given: _Evidence) -> bool:
     if isinstance(quantity, Day):
         return any(_is_day(quantity.year, *part, given) for part in quantity.months)
     if isinstance(quantity, Score):
@@ -196,7 +197,6 @@ def _is_conversion(one: Quantity, other: Quantity) -> bool:
 
 
 def _years_of(given: _Evidence) -> set[int]:
-    """The years that quotes name, alone or in dates."""
     alone = {int(number.values[0]) for number in given.numbers if number.is_year}
     return alone | {day.year for day in given.days if day.year}
 
@@ -224,7 +224,6 @@ def _all_values(given: _Evidence) -> frozenset[float]:
 
 
 def _follows(quantity: Quantity, given: _Evidence, claim: str) -> bool:
-    """Whether a number is derivable from quotes."""
     if not isinstance(quantity, Number) or quantity.exact:
         return False
     if quantity.span:
@@ -260,7 +259,6 @@ def _is_rounded(wanted: Number, given: _Evidence) -> bool:
 
 
 def _is_rounding(rounded: float, exact: float, rough: str) -> bool:
-    """Whether a number after "about" or "more than" is another one, rounded."""
     off, step = exact - rounded, _last_digit(rounded)
     if rough in ("over", "least"):
         return 0 <= off < step
