@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from agent.state import Verdict
+
+MOST_NAMED = 5  # in one sentence
 
 #: What is shown after a sentence with this verdict; nothing for `supported`.
 VERDICT_LABELS: dict[Verdict, str] = {
@@ -30,3 +33,9 @@ def count_verdicts(counts: Counter[Verdict]) -> str:
 def format_count(number: int, singular: str, plural: str = "") -> str:
     """A count with its noun: `1 page`, `1,200 pages`."""
     return f"{number:,} {singular if number == 1 else plural or f'{singular}s'}"
+
+
+def list_names(names: Sequence[str]) -> str:
+    """The first names, and how many more there are."""
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more

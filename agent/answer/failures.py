@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from agent.answer.counts import list_names
 from agent.errors import ANOTHER_MODEL, format_error
-from agent.state import Asked, Failed, Halted, Outcome, Research
+from agent.evidence.near_duplicates import find_copies
+from agent.state import Asked, CitedReport, Failed, Halted, Outcome, Research, Source, Warned
+
+
+def list_warnings(research: Research, report: CitedReport | None) -> list[str]:
+    """What an answer warns of, but for what its status says is missing."""
+    warnings = [*list_failures(research), *(report.warnings if report else ())]
+    warnings += describe_fallbacks(research)
+    warnings += [event.message for event in research.events_of(Warned)]
+    if urls := [event.hit.url for event in research.blocked_pages]:
+        warnings.append(f"Not read because of low credibility: {list_names(urls)}.")
+    return warnings
 
 
 def list_failures(research: Research) -> list[str]:
@@ -80,3 +92,10 @@ def _describe_causes(failed: Iterable[Failed]) -> Iterator[str]:
     for text in dict.fromkeys(said.values()):
         names = ", ".join(name for (name, _), other in said.items() if name and other == text)
         yield f"{names}: {text}" if names else text
+
+
+def warn_of_copies(sources: Sequence[Source], numbers: Mapping[int, int]) -> Iterator[str]:
+    """Which cited pages have the text of another one: together they are one witness."""
+    for n, original in find_copies(sources).items():
+        if n != original:
+            yield f"[{numbers[n]}] repeats [{numbers[original]}]: they count as one source."

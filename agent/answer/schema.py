@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -10,9 +12,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from agent.answer.check_result import ReportCheck
 from agent.answer.report import ReportAnswer
 from agent.answer.states import State, Status
-from agent.calls.budget import CallUsage
+from agent.calls.budget import CallUsage, round_dollars
+from agent.calls.journal_lines import parent_of
 from agent.evidence.credibility import Credibility
-from agent.state import Alternative, Attempt, Claim, Frozen, Scalar, Verdict, seldom
+from agent.state import Alternative, Attempt, Claim, Frozen, Hit, Scalar, Verdict, seldom
 from agent.state.json_data import Json
 
 SCHEMA_URL = "https://json-schema.org/draft/2020-12/schema"
@@ -250,6 +253,47 @@ def answer_validator() -> Any:
 
 
 # --- data as an instance of the caller's own pydantic class --------------------------------------
+
+
+def build_run_info(header: Mapping[str, Any], journal: Path | None) -> RunInfo:
+    """Which run an answer is of, from the header of its journal and the journal's path."""
+    parent = parent_of(dict(header))
+    return RunInfo(
+        id=header["run"],
+        strategy=header["strategy"],
+        started_at=header["at"],
+        journal=str(journal) if journal else None,
+        follows=parent
+        and Followed(run=parent.run, question=parent.earlier[-1].question, understood=""),
+    )
+
+
+def build_usage(calls: CallUsage, rounds: int, seconds: float) -> Usage:
+    """What a run used: its calls, rounds and seconds, to 1 ms and to a millionth of a dollar."""
+    fields = round_dollars(calls).model_dump()
+    return Usage(**fields, rounds=rounds, seconds=round(seconds, 3))
+
+
+def warm_validators() -> None:
+    """Build and load what the first answer needs, while the run waits for something else.
+
+    These are the validator of answers, the tables of the rules and of credibility, and pydantic's
+    validators, which are otherwise built at first use.
+    """
+    from agent.evidence.credibility import rate_credibility
+    from agent.verification.judge_view import QuotePlace
+    from agent.verification.rules import decide_verdict
+
+    answer_validator()
+    decide_verdict("a claim", (QuotePlace("something else", "", 0, 14),))
+    rate_credibility("", Hit(url="https://example.org/"), 2000)
+    _rebuild_models(Frozen)
+
+
+def _rebuild_models(base: type[Frozen]) -> None:
+    for model in base.__subclasses__():
+        model.model_rebuild()
+        _rebuild_models(model)
 
 
 DataT = TypeVar("DataT", bound=BaseModel)

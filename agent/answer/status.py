@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from agent.answer.check_result import ReportCheck, Shares
-from agent.answer.counts import format_count
+from agent.answer.counts import format_count, list_names
 from agent.answer.failures import failed_models, list_open_failures
 from agent.answer.messages import DISAGREE
 from agent.answer.report import all_claims
@@ -16,22 +16,12 @@ from agent.answer.states import State, Status, decide_state
 from agent.errors import AgentError
 from agent.slots.conversion import slot_words
 from agent.slots.weighing import is_disputed
-from agent.state import (
-    HOLDING,
-    Answered,
-    Asked,
-    Claim,
-    Finding,
-    Research,
-    Searched,
-    Verified,
-)
+from agent.state import HOLDING, Answered, Asked, Claim, Finding, Research, Searched, Verified
 
 #: Where each slot that a model planned is of something else.
 UNPLANNED = "The plan of the model does not match the question, so this may not answer it."
 #: Of an answer that was found by its words.
 PASSAGES = "No model has read them; they only share words with the question."
-MOST_NAMED = 5  # slots or pages in one sentence
 #: Outcomes of a try at a search provider after which nothing stands in for it: it answered, or it
 #: was never to be asked.
 _NO_FAILURE = ("ok", "empty", "no_key", "skipped")
@@ -132,12 +122,6 @@ def is_of(finding: Finding, names: set[str]) -> bool:
     """Whether a finding is of one of these slots: `goals[0].minute` is of `goals[].minute`."""
     name = re.sub(r"\[\d+\]", "[]", finding.slot)
     return name in names or any(other.startswith(f"{name}[]") for other in names)
-
-
-def list_names(names: Sequence[str]) -> str:
-    """The first names, and how many more there are."""
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return ", ".join(names[:MOST_NAMED]) + more
 
 
 def _count_unsupported(claims: list[Claim]) -> Iterator[str]:

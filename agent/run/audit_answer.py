@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel, ValidationError
 
 from agent.answer.addresses import CorpusAddresses
-from agent.answer.build import cite_page
 from agent.answer.check_result import CheckResult, build_check_result
+from agent.answer.citations import cite_page
 from agent.answer.formats import report_to_markdown
 from agent.answer.messages import group_claims
 from agent.answer.schema import NEXT_VERSION, Answer, Citation, answer_validator, upgrade_answer

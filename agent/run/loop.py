@@ -168,7 +168,8 @@ class Run:
         return with_typed_data(answer, self._data_model)
 
     def _build_answer(self, *warnings: str) -> Answer:
-        from agent.answer.build import build_answer, build_error_answer, build_run_info
+        from agent.answer.build import build_answer, build_error_answer
+        from agent.answer.schema import build_run_info
 
         try:
             return build_answer(
@@ -219,13 +220,13 @@ class Run:
 
     def usage(self) -> Usage:
         """What the run used so far, its rounds and seconds too. Any thread may call this."""
-        from agent.answer.build import build_usage
+        from agent.answer.schema import build_usage
 
         return build_usage(self.call_usage(), self.research.round, self._seconds())
 
     def slots(self) -> dict[str, SlotAnswer]:
         """What is known of the slots so far. Any thread may call this."""
-        from agent.answer.build import build_slot_answers
+        from agent.answer.slot_answers import build_slot_answers
 
         return build_slot_answers(self.research)
 
@@ -246,7 +247,7 @@ class Run:
 
     def _warm(self) -> None:
         """Import and build, while the first model call is waited for, what is needed after it."""
-        from agent.answer.build import warm_validators
+        from agent.answer.schema import warm_validators
         from agent.evidence.credibility import warm_owners
 
         self._calls.warm()

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from agent.answer.build import build_run_info, clean_answer
-from agent.answer.schema import Answer, SourceCounts, Usage, upgrade_answer
+from agent.answer.cleaning import clean_answer
+from agent.answer.schema import Answer, SourceCounts, Usage, build_run_info, upgrade_answer
 from agent.calls.budget import round_dollars, sum_usage
 from agent.calls.journal_lines import decode_error
 from agent.calls.journal_reader import Recording, read_journal, read_newest_answer, translate_damage

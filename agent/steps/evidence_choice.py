@@ -6,11 +6,7 @@ from agent.evidence import select_passages
 from agent.evidence.citing import locate_citation
 from agent.evidence.selection import NOTHING, Memory
 from agent.slots.conversion import slot_words
-from agent.state import (
-    Reflected,
-    Research,
-    Source,
-)
+from agent.state import Reflected, Research, Source
 from agent.state.excerpts import Excerpt
 from agent.state.urls import canonical_url
 

@@ -128,14 +128,10 @@ def judge_groups(
 
 def _record_reply(reply: Reply[Judgements], items: Sequence[ItemT], docket: Docket[ItemT]) -> None:
     """Hand on the first verdict on each of the things that were put."""
-    for n, judgement in sorted(_first_judgements(reply.answer).items()):
+    first = {judgement.claim: judgement for judgement in reversed(reply.answer.verdicts)}
+    for n, judgement in sorted(first.items()):
         if 0 < n <= len(items):
             docket.record(items[n - 1], judgement.to_assessment(reply.model), judgement.source)
-
-
-def _first_judgements(judgements: Judgements) -> dict[int, Judgement]:
-    """The first verdict on each claim, by the claim's number."""
-    return {judgement.claim: judgement for judgement in reversed(judgements.verdicts)}
 
 
 def no_judge_event(

@@ -11,11 +11,7 @@ from pydantic import Field
 from agent.calls import Task
 from agent.evidence import render_sources
 from agent.slots.reply_rows import SlotValue
-from agent.state import (
-    Draft,
-    Frozen,
-    Slot,
-)
+from agent.state import Draft, Frozen, Slot
 from agent.steps.prompt_rules import (
     ANSWER_RULE,
     DATA_RULE,

@@ -205,11 +205,12 @@ class _ClaimBuilder:
     def _find_side(self, value: Scalar | None, quotes: Sequence[Quote]) -> Quote | None:
         """The first sentence of the quotes that holds a value; else the first quote."""
         sentences = (one for q in quotes for one in quoted_sentences(q, self._sources[q.source]))
-        held = (q for q in sentences if value is not None and self._holds(q, value))
+        held = (
+            q
+            for q in sentences
+            if value is not None and holds_value(q.text, value, self._sources[q.source].page.title)
+        )
         return next(held, None) or next(iter(quotes), None)
-
-    def _holds(self, quote: Quote, value: Scalar) -> bool:
-        return holds_value(quote.text, value, self._sources[quote.source].page.title)
 
     def _quote_sentence(self, quote: Quote, intro: str = "") -> Iterator[Claim]:
         """A claim that is a quote, an item below an intro if it has one; none if it fails."""

@@ -9,14 +9,7 @@ from typing import ClassVar, Literal
 from agent.calls import AskMany, Task, TaskKind
 from agent.evidence import select_passages
 from agent.evidence.citing import compose_answer
-from agent.state import (
-    Claim,
-    Draft,
-    Event,
-    Research,
-    Verified,
-    Warned,
-)
+from agent.state import Claim, Draft, Event, Research, Verified, Warned
 from agent.steps.ask_model import NO_REPLY, reply_event
 from agent.steps.judges import Docket, JudgeClaims, judge_groups, no_judge_event, render_claims
 from agent.steps.prompt_rules import CITE_RULE, DATA_RULE, escape, language_rule

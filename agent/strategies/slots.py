@@ -5,13 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from agent.state import Event, Queried, Research
+from agent.calls import ExternalCalls
+from agent.settings import Settings
+from agent.state import Event, Queried, Research, RunRequest
 from agent.steps.follow_parent import FollowParent
 from agent.steps.generate_queries import GenerateQueries
 from agent.steps.reflect import Reflect
 from agent.steps.synthesize import Synthesize
 from agent.steps.verify import Verify
 from agent.steps.web_search import WebSearchTool
+from agent.strategies.common_steps import build_follow, build_verify
+
+MOST_DRAFTED = 150  # words; a longer answer is written by itself, after the last round
+
+
+def build(calls: ExternalCalls, settings: Settings, _: RunRequest) -> SlotsStrategy:
+    """The strategy with its steps."""
+    ask, tokens, lang = calls.ask, settings.effort.evidence_tokens, settings.lang
+    drafted = settings.max_words if settings.max_words <= MOST_DRAFTED else None
+    return SlotsStrategy(
+        GenerateQueries(ask, lang),
+        WebSearchTool(calls.search, calls.read, settings.effort.pages_per_query),
+        Reflect(ask, calls.fallback, tokens, lang, max_words=drafted),
+        Synthesize(ask, calls.fallback, tokens, settings.max_words, lang, settings.max_citations),
+        build_verify(calls, settings),
+        settings.max_rounds,
+        build_follow(calls, settings),
+    )
 
 
 @dataclass(frozen=True)

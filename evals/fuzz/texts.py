@@ -39,8 +39,8 @@ from agent.steps.verify import JudgeClaims
 from agent.strategies.loop.decide import ChooseAction
 from agent.strategies.report.gather import Explore
 from agent.strategies.report.plan_report import MakePlan
+from agent.strategies.report.section_task import WriteSection
 from agent.strategies.report.sum_up import WriteSummary
-from agent.strategies.report.write import WriteSection
 from agent.verification.rules import QuotePlace, decide_verdict
 from evals.fuzz.target import Target
 

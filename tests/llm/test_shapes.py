@@ -18,7 +18,7 @@ from agent.steps.judges import JudgeClaims
 from agent.steps.reading_tasks import CheckCoverage, ReadSources
 from agent.strategies.loop.decide import ChooseAction
 from agent.strategies.report.plan_report import MakePlan
-from agent.strategies.report.write import WriteSection
+from agent.strategies.report.section_task import WriteSection
 
 READ = ReadSources(topic="Who won?")
 PLAN = MakeQueries(topic="Who won?")

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from agent.calls import AskMany
-from agent.evidence import closest_sentences, estimate_tokens, first_sentences
-from agent.evidence.quantities import missing_quantities
+from agent.evidence import estimate_tokens
 from agent.evidence.sentences import Span
 from agent.settings import Settings
 from agent.state import (
@@ -15,28 +13,20 @@ from agent.state import (
     Checked,
     CheckedClaim,
     CitedReport,
-    Claim,
     Event,
-    Failed,
-    Quote,
-    ReportSentence,
     Research,
     Source,
     Verdict,
 )
-from agent.state.excerpts import Excerpt
-from agent.state.reports import NO_ADDRESS, NOT_READ
-from agent.state.urls import canonical_url
 from agent.steps.judges import Docket, JudgeClaims, judge_groups
 from agent.steps.prompt_rules import DATA_RULE
+from agent.strategies.check.cases import Case, make_cases, nearest_quotes, show_cases
 from agent.strategies.check.read_cited import Found
-from agent.verification.cited_claims import ClaimRuling, missing_on_pages, rule_claim
+from agent.verification.cited_claims import missing_on_pages
 from agent.verification.differences import find_differences
-from agent.verification.judge_view import QuotePlace, spans_around, text_around_quotes
+from agent.verification.judge_view import QuotePlace, spans_around
 from agent.verification.rules import Assessment, explain_fault, limit_assessment
 
-SHOWN = 3  # sentences of each page that a judge is shown for a claim, with their neighbours
-MOST_SHOWN = 3  # pages of a claim that a judge is shown
 FEWEST_TO_BATCH = 2  # a model that is given one claim at a time is given no more here
 BATCHES = 3  # claims cost little beside the pages that they share: so many times the usual number
 MOST_REASONS = 2  # sources that a reason names as not read
@@ -57,21 +47,6 @@ class JudgeReportClaims(JudgeClaims):
         )
 
 
-class _Case(NamedTuple):
-    """A sentence, the pages that it may stand on, and what rules say."""
-
-    sentence: ReportSentence
-    sources: tuple[Source, ...]
-    unread: tuple[str, ...]  # why other sources that it cites were not read
-    is_searched: bool
-    ruling: ClaimRuling
-
-    @property
-    def claim(self) -> Claim:
-        """As it is put to a judge."""
-        return Claim(text=self.sentence.text, citations=tuple(s.n for s in self.sources))
-
-
 _Judged = tuple[Assessment, int | None]  # a judge's verdict, and the page that it names
 
 
@@ -85,7 +60,7 @@ class JudgeReport:
         self._settings = settings
 
     def __call__(self, research: Research, report: CitedReport, found: Found) -> Iterator[Event]:
-        cases = _make_cases(research, report, found)
+        cases = make_cases(research, report, found)
         judged: dict[int, _Judged] = {}
         if self._settings.verify == "model":
             yield from self._judge_open(cases, research, judged)
@@ -93,7 +68,7 @@ class JudgeReport:
         yield Checked(claims=tuple(claims))
 
     def _judge_open(
-        self, cases: Sequence[_Case], research: Research, judged: dict[int, _Judged]
+        self, cases: Sequence[Case], research: Research, judged: dict[int, _Judged]
     ) -> Iterator[Event]:
         """Ask for the verdicts of the open cases, as many in each call as fit."""
         docket = Docket[int](
@@ -102,13 +77,13 @@ class JudgeReport:
         )
         yield from judge_groups(self._ask, list(self._group(cases)), docket, research)
 
-    def _group(self, cases: Sequence[_Case]) -> Iterator[list[int]]:
+    def _group(self, cases: Sequence[Case]) -> Iterator[list[int]]:
         """The open cases, those of one page together, as many in a group as fit."""
         open_cases = [n for n, case in enumerate(cases) if case.sources and case.ruling.is_open]
         open_cases.sort(key=lambda n: (tuple(s.n for s in cases[n].sources), n))
         group: list[int] = []
         for n in open_cases:
-            excerpts = _excerpts([cases[m] for m in (*group, n)])
+            excerpts = show_cases([cases[m] for m in (*group, n)])
             size = sum(estimate_tokens(p) for excerpt in excerpts for p in excerpt.passages)
             if group and (len(group) >= self._batch or size > self._settings.effort.report_tokens):
                 yield group
@@ -117,67 +92,19 @@ class JudgeReport:
         if group:
             yield group
 
-    def _make_task(self, cases: Sequence[_Case], research: Research) -> JudgeReportClaims:
+    def _make_task(self, cases: Sequence[Case], research: Research) -> JudgeReportClaims:
         return JudgeReportClaims(
             topic=research.topic,
             claims=tuple(case.claim for case in cases),
-            evidence=_excerpts(cases),
+            evidence=show_cases(cases),
             language=self._settings.lang,
         )
-
-
-# --- what there is to judge -----------------------------------------------------------------------
-
-
-def _make_cases(research: Research, report: CitedReport, found: Found) -> list[_Case]:
-    """The sentences that cite something, or for which something was found."""
-    pages = research.sources_by_page
-    failures = {e.subject: e.message for e in research.events_of(Failed) if e.what == "page"}
-    cited = {source.n: source for source in report.sources}
-    cases: list[_Case] = []
-    for n, sentence in enumerate(report.sentences):
-        urls = [cited[m].url for m in sentence.sources if m in cited] or list(found.get(n, ()))
-        if not sentence.sources and n not in found:
-            continue
-        sources = [pages[key] for url in urls if (key := canonical_url(url)) in pages]
-        lost = (url for url in urls if canonical_url(url) not in pages)
-        told = (failures.get(url, f"{url}: {NOT_READ}") if url else NO_ADDRESS for url in lost)
-        unread = [reason.rstrip(".") for reason in told]
-        kept = tuple(dict.fromkeys(sources))
-        ruling = rule_claim(sentence.text, kept) if kept else ClaimRuling("unchecked")
-        cases.append(_Case(sentence, kept, tuple(unread), not sentence.sources, ruling))
-    return cases
-
-
-def _excerpts(cases: Sequence[_Case]) -> tuple[Excerpt, ...]:
-    """What a judge is shown of the pages: the sentences nearest to each claim, and neighbours.
-
-    So too the sentences that have its numbers and names which those do not have.
-    """
-    shown: dict[int, tuple[Source, list[Quote]]] = {}
-    for case in cases:
-        for source in case.sources[:MOST_SHOWN]:
-            _, quotes = shown.setdefault(source.n, (source, []))
-            near = _near(case.sentence.text, source)
-            lost = missing_quantities(case.sentence.text, [quote.text for quote in near])
-            quotes += (q for one in lost for q in closest_sentences(one, [source], 1))
-            quotes += near
-    return tuple(
-        Excerpt.of(source, text_around_quotes(source.page, quotes))
-        for _, (source, quotes) in sorted(shown.items())
-        if quotes
-    )
-
-
-def _near(claim: str, source: Source) -> list[Quote]:
-    """The sentences nearest to a claim; the first ones of a page that shares no word with it."""
-    return closest_sentences(claim, [source], SHOWN) or first_sentences(source, SHOWN)
 
 
 # --- what is said of it ---------------------------------------------------------------------------
 
 
-def _decide(case: _Case, judged: _Judged | None) -> CheckedClaim:
+def _decide(case: Case, judged: _Judged | None) -> CheckedClaim:
     """The verdict on a case: of the rules, else of the model within the rules."""
     checked = _by_rules(case) if judged is None else _by_model(case, *judged)
     if case.ruling.may_follow and (checked.verdict != "supported" or not checked.calculation):
@@ -193,14 +120,14 @@ def _decide(case: _Case, judged: _Judged | None) -> CheckedClaim:
     return checked
 
 
-def _compare(checked: CheckedClaim, case: _Case) -> CheckedClaim:
+def _compare(checked: CheckedClaim, case: Case) -> CheckedClaim:
     """What is said of a case; beside one that does not hold the sentence nearest to it."""
     if checked.verdict in HOLDING:
         return checked
     near = [
         (source.page, quote)
         for source in case.sources
-        for quote in _near(case.sentence.text, source)
+        for quote in nearest_quotes(case.sentence.text, source)
     ]
     places = [
         QuotePlace(page.text, page.title, q.start, q.end, source=q.source) for page, q in near
@@ -209,19 +136,19 @@ def _compare(checked: CheckedClaim, case: _Case) -> CheckedClaim:
     return checked.model_copy(update={"differences": found})
 
 
-def _by_rules(case: _Case) -> CheckedClaim:
+def _by_rules(case: Case) -> CheckedClaim:
     verdict, reason, quote, _ = case.ruling
     by = "" if verdict == "unchecked" else "rule"
     return CheckedClaim(sentence=case.sentence, verdict=verdict, by=by, reason=reason, quote=quote)
 
 
-def _by_model(case: _Case, told: Assessment, named: int | None) -> CheckedClaim:
+def _by_model(case: Case, told: Assessment, named: int | None) -> CheckedClaim:
     """What a model says, and no more than the rules allow."""
     text, places = case.sentence.text, _places(case, named)
     pages = dict.fromkeys(place.text for place in places)
     assessment = limit_assessment(told, text, places, list(pages))
     why = explain_fault(told, text, places)
-    near = [quote for source in _pages_for(case, named) for quote in _near(text, source)]
+    near = [quote for source in _pages_for(case, named) for quote in nearest_quotes(text, source)]
     return CheckedClaim(
         sentence=case.sentence,
         verdict=assessment.verdict,
@@ -232,12 +159,12 @@ def _by_model(case: _Case, told: Assessment, named: int | None) -> CheckedClaim:
     )
 
 
-def _pages_for(case: _Case, source: int | None) -> list[Source]:
+def _pages_for(case: Case, source: int | None) -> list[Source]:
     """The page that a judge names; all that the sentence may stand on where it names none."""
     return [s for s in case.sources if s.n == source] or list(case.sources)
 
 
-def _places(case: _Case, source: int | None) -> list[QuotePlace]:
+def _places(case: Case, source: int | None) -> list[QuotePlace]:
     """What a judge was shown for a case of the page that it names."""
     return [
         QuotePlace(one.page.text, one.page.title, start, end, source=one.n)
@@ -248,17 +175,19 @@ def _places(case: _Case, source: int | None) -> list[QuotePlace]:
 
 def _context(source: Source, claim: str) -> Iterator[Span]:
     """Where the sentences of a page stand that a judge is shown for a claim."""
-    near = ((quote.start, quote.end) for quote in _near(claim, source))
+    near = ((quote.start, quote.end) for quote in nearest_quotes(claim, source))
     return (span for _, span in spans_around(source.page.text, near))
 
 
-def _explain(verdict: Verdict, case: _Case) -> str:
+def _explain(verdict: Verdict, case: Case) -> str:
     """What is wrong with a claim, in a few words; what is said to be on no page is on none."""
     if verdict in HOLDING:
         return ""
     if verdict == "contradicted":
         return "the page says otherwise"
-    near = [quote for source in case.sources for quote in _near(case.sentence.text, source)]
+    near = [
+        quote for source in case.sources for quote in nearest_quotes(case.sentence.text, source)
+    ]
     missing = missing_on_pages(case.sentence.text, near, case.sources)
     if missing:
         return f"“{missing[0].text.strip()}” is not on the page"

@@ -10,15 +10,7 @@ from itertools import islice
 from agent.calls import Read, Search
 from agent.errors import ExternalCallError
 from agent.evidence.doi import SCHEME, find_doi
-from agent.state import (
-    CitedReport,
-    Event,
-    Hit,
-    LookedUp,
-    Queried,
-    Research,
-    Searched,
-)
+from agent.state import CitedReport, Event, Hit, LookedUp, Queried, Research, Searched
 from agent.steps.ask_model import call_failure
 from agent.steps.web_search import source_events
 

@@ -5,9 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from agent.state import CitedReport, Event, Research
+from agent.calls import ExternalCalls
+from agent.settings import Settings
+from agent.state import CitedReport, Event, Research, RunRequest
 from agent.strategies.check.judge import JudgeReport
 from agent.strategies.check.read_cited import FindEvidence, ReadCited
+
+
+def build(calls: ExternalCalls, settings: Settings, request: RunRequest) -> CheckStrategy:
+    """The strategy for the report of a request, with its steps."""
+    assert request.report is not None
+    return CheckStrategy(
+        request.report,
+        ReadCited(calls.read),
+        FindEvidence(calls.search, calls.read) if request.search_uncited else None,
+        JudgeReport(calls.ask, settings),
+    )
 
 
 @dataclass(frozen=True)

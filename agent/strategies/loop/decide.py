@@ -13,17 +13,7 @@ from agent.evidence import fold
 from agent.evidence.candidate_quotes import BARE, Grounded, ground_answer
 from agent.evidence.citing import limit_citations
 from agent.settings import Settings
-from agent.state import (
-    Answered,
-    Cited,
-    Decided,
-    Draft,
-    Event,
-    Frozen,
-    Queried,
-    Research,
-    Warned,
-)
+from agent.state import Answered, Cited, Decided, Draft, Event, Frozen, Queried, Research, Warned
 from agent.steps.ask_model import reply_event, try_to_ask
 from agent.steps.generate_queries import Recency, deduplicate_queries
 from agent.steps.prompt_rules import escape, language_rule, render_topic

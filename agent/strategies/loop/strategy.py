@@ -5,16 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from agent.calls import Read
+from agent.calls import ExternalCalls, Read
 from agent.evidence.candidate_quotes import BARE
 from agent.settings import Settings
-from agent.state import Decided, Event, Hit, Research
+from agent.state import Decided, Event, Hit, Research, RunRequest
 from agent.steps.follow_parent import FollowParent
 from agent.steps.reflect import Reflect
 from agent.steps.verify import Verify
 from agent.steps.web_search import WebSearchTool, read_pages, salvage_pages
+from agent.strategies.common_steps import build_follow, build_verify
 from agent.strategies.loop.conclude import Conclude
 from agent.strategies.loop.decide import REPEATED, Decide
+
+
+def build(calls: ExternalCalls, settings: Settings, _: RunRequest) -> LoopStrategy:
+    """The strategy with its steps."""
+    ask, fallback = calls.ask, calls.fallback
+    return LoopStrategy(
+        Decide(ask, fallback, settings),
+        WebSearchTool(calls.search, calls.read, pages_per_query=0),
+        calls.read,
+        Reflect(ask, fallback, settings.effort.evidence_tokens, settings.lang),
+        Conclude(ask, fallback, settings),
+        build_verify(calls, settings),
+        settings,
+        build_follow(calls, settings),
+    )
 
 
 @dataclass(frozen=True)
@@ -52,7 +68,8 @@ class LoopStrategy:
             yield from self.verify(research)
 
     def _gather(self, research: Research) -> Iterator[Event]:
-        while self._has_step_left(research) and not research.is_halted:
+        most = self.settings.max_steps
+        while len(research.events_of(Decided)) < most and not research.is_halted:
             earlier_rounds = research.round
             yield from self._decide(research)
             if research.round > earlier_rounds:
@@ -60,10 +77,6 @@ class LoopStrategy:
                 yield from read_pages(self.read, self._choose_hits(research), research)
             elif _is_done(research):
                 return
-
-    def _has_step_left(self, research: Research) -> bool:
-        """Whether it may decide once more."""
-        return len(research.events_of(Decided)) < self.settings.max_steps
 
     def _choose_hits(self, research: Research) -> list[Hit]:
         """The untried hits of a round, by rank, each page once."""

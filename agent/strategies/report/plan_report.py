@@ -185,7 +185,8 @@ def _build_sections(plan: ReportPlan, topic: str, limit: int) -> tuple[PlannedSe
     whole = ProposedSection(heading=topic)
     proposed = dict(enumerate(plan.sections[:limit], 1)) or {1: whole}
     named = {n: sanitize_line(one.heading, LONGEST_LINE) for n, one in proposed.items()}
-    headings = {n: name for n, name in named.items() if name and name not in _before(named, n)}
+    first = {name: n for n, name in reversed(named.items()) if name}
+    headings = {n: name for n, name in named.items() if first.get(name) == n}
     headings = headings or {1: sanitize_line(topic, LONGEST_LINE)}
     queries = _sort_queries(plan, headings, topic)
     return tuple(
@@ -200,10 +201,6 @@ def _build_sections(plan: ReportPlan, topic: str, limit: int) -> tuple[PlannedSe
         )
         for n, heading in headings.items()
     )
-
-
-def _before(named: dict[int, str], n: int) -> list[str]:
-    return [name for m, name in named.items() if m < n]
 
 
 def _default_query(topic: str, heading: str) -> str:

@@ -5,14 +5,37 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from agent.state import Event, Research
+from agent.calls import ExternalCalls
+from agent.evidence.credibility import Blocking
+from agent.settings import Settings
+from agent.state import Event, Research, RunRequest
 from agent.steps.follow_parent import FollowParent
 from agent.steps.reflect import Reflect
 from agent.steps.verify import Verify
+from agent.strategies.common_steps import build_follow, build_verify
+from agent.strategies.report.gather import Gather
 from agent.strategies.report.plan_report import PlanReport
 from agent.strategies.report.sections import ResearchSections
 from agent.strategies.report.sum_up import SumUp
+from agent.strategies.report.tool_use import UseTools
 from agent.strategies.report.write import WriteSections
+
+
+def build(calls: ExternalCalls, settings: Settings, request: RunRequest) -> ReportStrategy:
+    """The strategy with its steps."""
+    ask, fallback = calls.ask, calls.fallback
+    blocking = Blocking(settings.credibility, settings.min_credibility)
+    use_tools = UseTools(calls.search, calls.read, blocking)
+    reflect = Reflect(ask, fallback, settings.effort.evidence_tokens, settings.lang)
+    return ReportStrategy(
+        PlanReport(ask, settings, request.clarified),
+        ResearchSections(use_tools, Gather(ask, use_tools, settings), reflect, settings),
+        reflect,
+        WriteSections(ask, fallback, settings),
+        build_verify(calls, settings),
+        SumUp(ask, fallback, settings),
+        build_follow(calls, settings),
+    )
 
 
 @dataclass(frozen=True)

@@ -4,91 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
-from pydantic import Field
-
-from agent.calls import Ask, Task, TaskKind
-from agent.evidence import content_words, render_sources
+from agent.calls import Ask
+from agent.evidence import content_words
 from agent.evidence.citing import explain_lost_citations, order_quotes
-from agent.evidence.selection import select_quoted
 from agent.settings import Settings
-from agent.state import (
-    Answered,
-    Claim,
-    Event,
-    Finding,
-    Frozen,
-    Quote,
-    Report,
-    Research,
-    Section,
-    Warned,
-)
-from agent.state.excerpts import Excerpt
+from agent.state import Answered, Claim, Event, Finding, Quote, Report, Research, Section, Warned
 from agent.state.plans import name_slot
 from agent.steps.ask_model import begin
-from agent.steps.evidence_choice import select_evidence
-from agent.steps.prompt_rules import (
-    DATA_RULE,
-    escape,
-    language_rule,
-    list_lines,
-    render_topic,
-    strategy_lines,
-)
 from agent.steps.resolve_conflicts import quote_conflicts
 from agent.steps.synthesize import build_abstention
+from agent.strategies.report.section_task import SectionText, build_section_task
 from agent.strategies.report.sections import plan_sections, weigh_all
-from agent.strategies.report.sum_up import LEAST_WORDS, ask_once, cut_words
-from agent.strategies.report.written_sentences import DraftSentence, SentenceClaims, clean_line
+from agent.strategies.report.sum_up import ask_once, cut_words
+from agent.strategies.report.written_sentences import SentenceClaims, clean_line
 from agent.verification.summary import said_as
 
 TELLING = 0.6  # of the words of a question, in sentences that are taken to answer it
 SPARE = 1.25  # of the words that were asked for: what is longer is cut
-
-
-class SectionText(Frozen):
-    """A section of a report; without sentences where the sources do not answer it."""
-
-    sentences: list[DraftSentence] = Field(default_factory=list)
-
-
-class WriteSection(Task[SectionText]):
-    """Asks for a section."""
-
-    name: ClassVar[str] = "section"
-    kind: ClassVar[TaskKind] = "write"
-    reply_tokens: ClassVar[int] = 4000
-
-    heading: str
-    others: tuple[str, ...] = ()  # headings of the other sections
-    questions: tuple[str, ...] = ()  # with what is known: `question: value [n]`
-    max_words: int = 200
-    question_type: str = ""
-    search_strategy: str = ""
-
-    @property
-    def temperature(self) -> float:
-        return 0.3
-
-    def system_prompt(self) -> str:
-        return (
-            "You write one section of a research report from sources. Answer its questions, then "
-            "tell what else its heading asks for and the sources say; leave what belongs to the "
-            "other sections to them, and say nothing twice. Where sources contradict each other, "
-            "tell both sides. Write each sentence so that it stands "
-            "alone, and give for each a short quote, copied exactly, of every source that it "
-            "stands on. Return no sentences where the sources have nothing on it. "
-            f"{DATA_RULE} {language_rule(self.language)}"
-        )
-
-    def prompt(self) -> str:
-        lines = [render_sources(self.evidence), render_topic(self)]
-        lines += strategy_lines(self.question_type, self.search_strategy)
-        lines.append(f"Section: {escape(self.heading)}, at most {self.max_words} words")
-        lines += list_lines({"Questions": self.questions, "Other sections": self.others})
-        return "\n".join(lines)
 
 
 @dataclass(frozen=True)
@@ -108,7 +41,7 @@ class WriteSections:
         found = weigh_all(research)
         known = {one.slot: one for one in found}
         numbers = range(1, len(plan_sections(research)) + 1)
-        tasks = [self._build_task(research, n) for n in numbers]
+        tasks = [build_section_task(research, n, self.settings) for n in numbers]
         for task in tasks if research.sources else ():
             begin(task, self.ask)
         by_rules = research.is_read_by_rules  # these fill few questions, but quote their answers
@@ -148,40 +81,6 @@ class WriteSections:
         yield Answered(
             text="", quotes=order_quotes((*builder.quotes, *quotes)), claims=(), report=report
         )
-
-    def _build_task(self, research: Research, n: int) -> WriteSection:
-        sections = plan_sections(research)
-        view, settings = research.of_section(n), self.settings
-        return WriteSection(
-            topic=research.topic,
-            slots=view.slots,
-            evidence=_choose_evidence(view, settings.effort.evidence_tokens),
-            language=settings.lang,
-            heading=sections[n - 1].heading,
-            others=tuple(one.heading for one in sections if one is not sections[n - 1]),
-            questions=tuple(map(_ask, view.findings.values())) or view.queries,
-            max_words=max(LEAST_WORDS, settings.report_words // len(sections)),
-            question_type=research.plan.question_type if research.plan else "",
-            search_strategy=research.plan.search_strategy if research.plan else "",
-        )
-
-
-def _ask(one: Finding) -> str:
-    """A question of a section, with its answer and the source of that where it is known."""
-    is_known = one.status == "filled" and one.quotes
-    return f"{one.slot}: {one.value} [{one.quotes[0].source}]" if is_known else one.slot
-
-
-def _choose_evidence(view: Research, budget: int) -> tuple[Excerpt, ...]:
-    """The passages that answer the questions of a section; the best for it where none is known.
-
-    So they are too where rules read, which find more answers when they write, and for an only
-    section, whose question may take several facts.
-    """
-    quotes = [statement.quote for statement in view.latest_statements()]
-    if not quotes or view.is_read_by_rules or len(plan_sections(view)) == 1:
-        return select_evidence(view, budget)
-    return select_quoted(view.sources, quotes, budget)
 
 
 def _tells(claims: Iterable[Claim], question: str) -> bool:
