@@ -44,7 +44,7 @@ API_VERSION = "2023-06-01"
 #: Of a reply, thoughts included, where the task sets no limit: the API demands one. A report's
 #: draft has 4,000; the newest models think before they write.
 MAX_REPLY_TOKENS = 16_000
-#: How JSON is asked for, the best first: the schema binds the reply, or it is told in words.
+#: How JSON is asked for, the best first: the schema binds the reply, or it is in the prompt.
 SCHEMA_FORMS = ("format", "prompt")
 #: Words of a refusal that name the way in which JSON was asked for.
 FORM_WORDS = ("output_config", "output_format", "schema", "structured", "grammar")
@@ -65,8 +65,8 @@ class Anthropic(HttpModel):
         self._price = price
         self.forms = FormLadder(*SCHEMA_FORMS)
         self._takes_effort = True
-        self._most_reply = MAX_TOKENS  # of the model, once a refusal told them
-        self._replays_turns = True  # if not, earlier turns are told as text
+        self._most_reply = MAX_TOKENS  # of the model, once a refusal named them
+        self._replays_turns = True  # if not, earlier turns are sent as text
         headers = {"x-api-key": key, "anthropic-version": API_VERSION}
         endpoint = Endpoint(
             base_url,
@@ -88,22 +88,21 @@ class Anthropic(HttpModel):
         return generation.model_copy(update={"form": form})
 
     def _drop_option(self, task: Task[Any], form: str, refusal: ModelFailed) -> bool:
-        said = refusal.message.lower()
+        text = refusal.message.lower()
         if refusal.outcome != "rejected":
             return False
-        if limit := find_reply_limit(said, self._reply_limit(task)):
+        if limit := find_reply_limit(text, self._reply_limit(task)):
             self._most_reply = limit
-        elif task.thinking and self._takes_effort and ("effort" in said or "disabled" in said):
+        elif task.thinking and self._takes_effort and ("effort" in text or "disabled" in text):
             self._takes_effort = False  # a model that always thinks alike
-        elif task.exchanges and self._replays_turns and "thinking" in said:
+        elif task.exchanges and self._replays_turns and "thinking" in text:
             self._replays_turns = False  # thoughts go back only to the very same conversation
         else:
-            is_named = not task.tools and any(word in said for word in FORM_WORDS)
+            is_named = not task.tools and any(word in text for word in FORM_WORDS)
             return is_named and self.forms.refuse(form)
         return True
 
     def _tools_body(self, task: Task[Any], correction: str) -> dict[str, Any]:
-        """A request whose reply may call tools."""
         if self._replays_turns:
             prompt, own_exchanges = split_conversation(task, self.name)
         else:
@@ -112,7 +111,6 @@ class Anthropic(HttpModel):
         return self._body(task, messages) | {"tools": declare_tools(task.tools)}
 
     def _json_body(self, task: Task[Any], correction: str, form: str) -> dict[str, Any]:
-        """A request whose reply is JSON; earlier exchanges are text in the prompt."""
         schema = strict_schema(sent_schema(task.answer_type))
         prompt = append_transcript(task.prompt(), task.exchanges)
         if form == "prompt":
@@ -156,7 +154,6 @@ class Anthropic(HttpModel):
 
 
 def _to_generation(body: dict[str, Any], extract: Callable[[Any], str]) -> Generation:
-    """A response as a generation; `extract` takes the text out of its content."""
     stop_reason = body.get("stop_reason")
     is_cut_off, is_blocked = stop_reason in CUT_OFF, stop_reason == "refusal"
     text = extract(body.get("content"))

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 #: Finish reasons of the safety filters. With another one that is not usable it is asked again.
 BLOCKED = set("SAFETY BLOCKLIST PROHIBITED_CONTENT SPII LANGUAGE IMAGE_SAFETY".split())
-#: What a model is told whose reply was withheld as a copy of a page.
+#: The correction for a model whose reply was withheld as a copy of a page.
 RECITED = "the reply repeated a page at length: copy only a few words in each quote"
 
 
@@ -87,7 +87,6 @@ class Gemini(HttpModel):
 def _to_generation(
     response: GenerateContentResponse, extract: Callable[[Content], str]
 ) -> Generation:
-    """A response as a generation; `extract` takes the text out of its content."""
     candidate = next(iter(response.candidates or ()), None)
     feedback = response.prompt_feedback
     refused = feedback.block_reason if feedback and not candidate else None

@@ -98,6 +98,6 @@ def extract_text(content: Content) -> str:
 def extract_turn_json(content: Content) -> str:
     """A reply with its calls of tools, as the JSON of a `Turn`."""
     calls = [part.function_call for part in content.parts or () if part.function_call]
-    told = [call_fields(call.name or "", call.id or "", call.args or {}) for call in calls]
+    calls_made = [call_fields(call.name or "", call.id or "", call.args or {}) for call in calls]
     verbatim = content.model_dump(mode="json", by_alias=True, exclude_none=True)
-    return turn_json(told, extract_text(content), verbatim)
+    return turn_json(calls_made, extract_text(content), verbatim)

@@ -64,8 +64,8 @@ class Model(Protocol):
     """One model of one provider.
 
     A model may have `streams`, if true: it ends by itself where its service is silent, however long
-    a reply takes. And `thinks`: it may think before it replies, so that a limit must leave room.
-    And `forms`, a FormLadder: what is told of its replies decides how it asks for the next ones.
+    a reply takes. And `thinks`: it may think before it replies, so a limit must allow for that.
+    And `forms`, a FormLadder: which JSON mode its next requests use.
     """
 
     provider: str
@@ -135,7 +135,7 @@ NO_CALL = "no tool was called"
 
 
 def describe_problem(text: str, is_cut_off: bool) -> str:
-    """Why a reply cannot be a whole answer, in words that the model is told; "" if it can."""
+    """Why a reply cannot be a whole answer, in words for the model; "" if it can."""
     if is_cut_off:
         return CUT_OFF
     return "" if text.strip() else EMPTY
@@ -146,15 +146,15 @@ def describe_window(tokens: object) -> str:
     return f"; its window: {tokens:,} tokens" if isinstance(tokens, int) and tokens > 0 else ""
 
 
-def find_reply_limit(refusal: str, asked: int | None) -> int | None:
+def find_reply_limit(refusal: str, sent: int | None) -> int | None:
     """How many tokens of a reply a model allows, by a refusal of `asked`; None if it says none.
 
     Services name the option and the limit: `max_tokens: 16000 > 8192`, `max_tokens is too large:
     16000. This model supports at most 4096`.
     """
     named = re.search(r"max_(?:\w+_)?tokens(?! \()", refusal)
-    if not asked or not named:
+    if not sent or not named:
         return None
-    told = re.findall(r"\d[\d,]{2,9}", refusal[named.end() :])
-    limits = (int(number.replace(",", "")) for number in told)
-    return max((limit for limit in limits if limit < asked), default=None)
+    numbers = re.findall(r"\d[\d,]{2,9}", refusal[named.end() :])
+    limits = (int(number.replace(",", "")) for number in numbers)
+    return max((limit for limit in limits if limit < sent), default=None)

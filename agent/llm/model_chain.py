@@ -87,9 +87,8 @@ class ModelChain:
     def __call__(self, task: Task[AnswerT]) -> Reply[AnswerT]:
         """A valid answer to a task. Raises ModelFailed when no model gives one."""
         attempts = _TaskAttempts(task)
-        last_error = ModelFailed(
-            "No model is left to ask.", "Check the keys, or run with --offline."
-        )
+        remedy = "Check the keys, or run with --offline."
+        last_error = ModelFailed("No model is left to ask.", remedy)
         order = self._order(task.kind)
         for model in order:
             if model_label(model) in self._lost and len(order) > 1:
@@ -125,12 +124,11 @@ class ModelChain:
         }
 
     def _ask(self, model: Model, attempts: _TaskAttempts[AnswerT]) -> Reply[AnswerT]:
-        """One model's valid answer. After an unusable reply it is asked again, told why."""
         forms = getattr(model, "forms", None) or FormLadder("")
-        asked: list[str] = []
+        forms_tried: list[str] = []
         attempts.correction = ""
-        while asked.count(forms.current) < MAX_ASKED:
-            if asked and not self._may_ask_again(model, attempts):
+        while forms_tried.count(forms.current) < MAX_ASKED:
+            if forms_tried and not self._may_ask_again(model, attempts):
                 break
             generation = self._generate_fitting(model, attempts)
             if generation.is_blocked:
@@ -138,12 +136,12 @@ class ModelChain:
                 remedy = "Rephrase the question, or try another model with --llm."
                 raise attempts.fail(model, ModelFailed(refused, remedy, outcome="blocked"))
             if generation.is_cut_off:
-                self._thinking.add(model_label(model))  # it may have thought: it gets more room
+                self._thinking.add(model_label(model))  # it may have thought: it gets more tokens
             try:
                 answer, mended = parse_reply(generation, attempts.task)
             except ValueError as error:
                 attempts.correction = str(error)
-                asked.append(generation.form or forms.current)
+                forms_tried.append(generation.form or forms.current)
                 attempts.record(model, "invalid", str(error), generation.unread, generation.text)
                 forms.leave(generation.form)
             else:
@@ -151,14 +149,11 @@ class ModelChain:
                 if not mended:
                     forms.keep(generation.form)
                 return attempts.build_reply(model, generation, answer, mended)
-        raise ModelFailed(
-            f"{model.name} gave no usable reply: {attempts.correction}",
-            next((one.remedy for one in attempts.recorded if one.remedy), ANOTHER_MODEL),
-            outcome="invalid",
-        )
+        fault = f"{model.name} gave no usable reply: {attempts.correction}"
+        remedy = next((one.remedy for one in attempts.recorded if one.remedy), ANOTHER_MODEL)
+        raise ModelFailed(fault, remedy, outcome="invalid")
 
     def _may_ask_again(self, model: Model, attempts: _TaskAttempts[AnswerT]) -> bool:
-        """Whether enough is left of the budget for another reply, which is then reserved."""
         limit = self._limit_reply(model, attempts.task, attempts.total_cost)
         return (limit is None or limit >= MIN_REPLY_TOKENS) and self._may_retry()
 
@@ -201,12 +196,11 @@ class ModelChain:
         return self._generate(model, attempts)
 
     def _generate(self, model: Model, attempts: _TaskAttempts[AnswerT]) -> Generation:
-        """One try, within the time limit. A failure is recorded and raised."""
         self._acquire(model, attempts.task)
         times = THINKING_ROOM if model_label(model) in self._thinking else 1
-        room = attempts.task.reply_tokens * times
+        tokens = attempts.task.reply_tokens * times
         limit = self._limit_reply(model, attempts.task, attempts.total_cost)
-        limit = room if limit is None else min(limit, room)
+        limit = tokens if limit is None else min(limit, tokens)
         task = attempts.task.model_copy(update={"max_reply_tokens": limit})
         timeout = STREAM_TIMEOUT if getattr(model, "streams", False) else self._timeout
         attempts.start_clock()
@@ -217,30 +211,25 @@ class ModelChain:
             attempts.add_cost(model, generation)
             return generation
         except TimeoutError:
-            error = ModelFailed(
-                f"{model.name} did not answer within {timeout:g} s",
-                "Try again, or raise LLM_TIMEOUT.",
-                outcome="timeout",
-            )
+            fault = f"{model.name} did not answer within {timeout:g} s"
+            error = ModelFailed(fault, "Try again, or raise LLM_TIMEOUT.", outcome="timeout")
         except ModelFailed as failure:
             error = failure
         raise attempts.fail(model, error)
 
 
 def model_label(model: Model) -> str:
-    """A model's provider and name, as attempts tell them."""
+    """A model's provider and name, as attempts have them."""
     is_same = model.provider == model.name
     return model.provider if is_same else f"{model.provider}:{model.name}"
 
 
 def _prompt_length(task: Task[Any]) -> int:
-    """Characters of a prompt, with all that goes with it."""
     results = sum(exchange.size for exchange in task.exchanges)
     return len(task.system_prompt()) + len(task.prompt()) + results
 
 
 def _fit_window(task: Task[AnswerT], window: int | None) -> Task[AnswerT]:
-    """A task whose prompt has at most so many characters, if enough can be left out."""
     excess = 0 if window is None else _prompt_length(task) - window
     return task.shorten(excess) if excess > 0 else task
 
@@ -273,7 +262,6 @@ class _TaskAttempts(Generic[AnswerT]):
         self.recorded.append(attempt)
 
     def fail(self, model: Model, error: ModelFailed) -> ModelFailed:
-        """Record a failed attempt; returns its error."""
         self.record(model, error.outcome, error.message, error.remedy)
         return error
 
@@ -291,12 +279,10 @@ class _TaskAttempts(Generic[AnswerT]):
 
     @property
     def costs(self) -> tuple[ModelCost, ...]:
-        """What each reply of a model that is paid for cost."""
         return tuple(cost for cost in self._paid if cost.provider != "extractive")
 
     @property
     def total_cost(self) -> Spent:
-        """What all replies so far cost."""
         prices = [cost.usd for cost in self._paid if cost.usd is not None]
         return Spent(
             input_tokens=sum(cost.input_tokens for cost in self._paid),

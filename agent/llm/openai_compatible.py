@@ -45,7 +45,7 @@ OPENAI_HOST = "api.openai.com"
 #: Where lists of models say the window, in tokens: vLLM, OpenRouter, LM Studio, llama.cpp.
 WINDOW_PATHS = (("max_model_len",), ("context_length",), ("max_context_length",), ("meta", "n_ctx"))
 SCHEMA_FORMS = ("json_schema", "json_object", "prompt")
-#: What a refusal calls an option, and the form of the reply. Tools are then told in the prompt.
+#: What a refusal calls an option, and the form of the reply. Tools are then in the prompt.
 OPTION_WORDS = {
     "effort": "effort",
     "stream": "stream",
@@ -84,7 +84,7 @@ class OpenAICompatible(HttpModel):
         self._timeout = timeout
         self._price = price
         self.forms = FormLadder(*SCHEMA_FORMS)
-        self._most_reply: int | None = None  # tokens, once a refusal told them
+        self._most_reply: int | None = None  # tokens, once a refusal named them
         self.thinks = urlsplit(base_url).hostname == OPENAI_HOST
         self._options = set(OPTION_WORDS) - (set() if self.thinks or takes_effort else {"effort"})
         self._limit_name = LIMIT_NAMES[self.thinks]
@@ -141,7 +141,7 @@ class OpenAICompatible(HttpModel):
         endpoint = replace(self._endpoint, timeout=self._timeout, longest=None)
         body = endpoint.call("/models", headers=self._headers())
         rows = self._endpoint.get_results(body, "data")
-        with suppress(ModelFailed):  # Ollama alone tells the window there, of what is loaded
+        with suppress(ModelFailed):  # Ollama alone names the window there, of loaded models
             base = endpoint.base_url.removesuffix("/v1")
             loaded = replace(endpoint, base_url=base).call("/api/ps", headers=self._headers())
             rows = get_objects(loaded, "models") + rows
@@ -169,7 +169,6 @@ class OpenAICompatible(HttpModel):
         return reply
 
     def _build_tools_body(self, task: Task[Any], correction: str) -> dict[str, Any]:
-        """A request whose reply may call tools natively."""
         prompt, own_exchanges = split_conversation(task, self.name)
         messages = _opening_messages(task, prompt) + replay_messages(own_exchanges)
         if correction:
@@ -178,7 +177,6 @@ class OpenAICompatible(HttpModel):
         return body | self._limits(task)
 
     def _build_json_body(self, task: Task[Any], correction: str, form: str) -> dict[str, Any]:
-        """A request whose reply is JSON; tools and earlier exchanges are text in the prompt."""
         schema = sent_schema(task.answer_type)
         prompt = append_transcript(task.prompt(), task.exchanges)
         if task.tools:
@@ -199,7 +197,6 @@ class OpenAICompatible(HttpModel):
         return body
 
     def _limits(self, task: Task[Any]) -> dict[str, Any]:
-        """The options that bound the tokens of a reply, and say how much to think."""
         limit = self._reply_limit(task)
         level = {"off": "none"}.get(task.thinking, task.thinking)
         bound = {self._limit_name: limit} if limit else {}
@@ -217,9 +214,8 @@ def _opening_messages(task: Task[Any], prompt: str) -> list[dict[str, Any]]:
 
 
 def _speaks_of_tools(turn: str, task: Task[Any]) -> bool:
-    """Whether a turn, as JSON, calls no tool and names one."""
-    told = json.loads(turn) if turn else {}
-    return not told.get("calls") and any(tool.name in told.get("text", "") for tool in task.tools)
+    reply = json.loads(turn) if turn else {}
+    return not reply.get("calls") and any(tool.name in reply.get("text", "") for tool in task.tools)
 
 
 def read_generation(
@@ -237,19 +233,17 @@ def read_generation(
         is_blocked=bool(refusal),
         is_cut_off=is_cut_off,
         prompt_chars=sum(len(str(message["content"] or "")) for message in request["messages"]),
-        usd=_told_cost(reply),
+        usd=_read_cost(reply),
         **_token_counts(request, reply, message),
     )
 
 
-def _told_cost(reply: dict[str, Any]) -> float | None:
-    """US dollars, as OpenRouter tells them."""
+def _read_cost(reply: dict[str, Any]) -> float | None:
     cost = get_path(reply, "usage", "cost")
     return float(cost) if type(cost) in (int, float) and cost >= 0 else None
 
 
 def _token_counts(request: dict[str, Any], reply: dict[str, Any], message: Any) -> dict[str, int]:
-    """The tokens that a server counted; about as many as there are where it counts none."""
     paths = ("prompt_tokens",), ("completion_tokens",), ("prompt_tokens_details", "cached_tokens")
     read, written, cached = (get_path(reply, "usage", *path) for path in paths)
     if type(read) is not int or type(written) is not int:

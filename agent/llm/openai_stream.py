@@ -21,7 +21,7 @@ def is_stream(data: bytes) -> bool:
 
 
 def join_stream(data: bytes) -> Json | None:
-    """The reply that a stream tells piece by piece; None if the stream was cut off.
+    """The reply that a stream has in pieces; None if the stream was cut off.
 
     An error that the server sends within a stream is in the field `error`.
     """
@@ -47,7 +47,6 @@ def join_stream(data: bytes) -> Json | None:
 
 
 def _parse_events(data: bytes) -> Iterator[Json]:
-    """The JSON objects of a stream. What is none, such as `[DONE]` or a comment, is left out."""
     for line in data.splitlines():
         if line.startswith(b"data:"):
             try:
@@ -59,21 +58,19 @@ def _parse_events(data: bytes) -> Iterator[Json]:
 
 
 def _add_texts(message: Json, delta: Json) -> None:
-    """Add the texts of a piece to a message, whatever their names (`content`, `reasoning`, ...)."""
     for name, value in delta.items():
         if name != "role" and (text := join_parts(value)):
             message[name] = (message.get(name) or "") + text
 
 
 def _add_call(calls: dict[int, Json], piece: Json) -> None:
-    """Add a piece of a tool's call: of its arguments the next part, all else as it is."""
     index = piece.get("index")
     index = index if isinstance(index, int) else len(calls) if piece.get("id") else len(calls) - 1
     if not 0 <= index < MAX_CALLS:
         return
     call = calls.setdefault(index, {"function": {"name": "", "arguments": ""}})
-    told: Any = piece.get("function")
-    function = told if isinstance(told, dict) else {}
+    delta: Any = piece.get("function")
+    function = delta if isinstance(delta, dict) else {}
     for name in ("name", "arguments"):
         if isinstance(function.get(name), str):
             call["function"][name] += function[name]

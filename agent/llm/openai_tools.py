@@ -63,10 +63,10 @@ def extract_turn_json(message: Any) -> str:
     calls = _with_unique_ids(named)
     fields = {name: value for name, value in message.items() if value or name == "content"}
     sent = [_with_valid_arguments(call) for call in calls]
-    told = [
+    calls_made = [
         call_fields(call["function"]["name"], call["id"], _parse_arguments(call)) for call in calls
     ]
-    return turn_json(told, text, {**fields, "role": "assistant", "tool_calls": sent})
+    return turn_json(calls_made, text, {**fields, "role": "assistant", "tool_calls": sent})
 
 
 def extract_text(message: Any) -> str:

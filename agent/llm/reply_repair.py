@@ -34,7 +34,7 @@ class Shape:
         node, may_be_null = self._resolve(schema)
         if value is None and may_be_null:
             return None
-        kind, known = node.get("type"), len(self.mended)
+        kind, before = node.get("type"), len(self.mended)
         if kind == "object" and "properties" in node:
             fitting = self._fit_object(_decode(value), node, path)
         elif kind == "array":
@@ -45,12 +45,11 @@ class Shape:
             fitting = _as_number(value, None if may_be_null else 0)
         else:
             return value
-        if len(self.mended) == known and fitting != _without_others(value, node):
+        if len(self.mended) == before and fitting != _without_others(value, node):
             self.mended.append(path or "the reply")
         return fitting
 
     def _resolve(self, schema: Json) -> tuple[Json, bool]:
-        """The schema of a value that is not null, and whether it may be null."""
         options: list[Json] = schema.get("anyOf", [schema])
         some = [one for one in options if one.get("type") != "null"] or [{}]
         name = some[0].get("$ref", "").rpartition("/")[2]
@@ -66,20 +65,19 @@ class Shape:
             value = self._hold_scalar(value, fields)
         if not isinstance(value, dict):
             return value
-        told = _by_field(self._unwrap(value, node), fields)
+        values = _by_field(self._unwrap(value, node), fields)
         return {
             name: fitting
-            for name, given in told.items()
-            for fitting in [self._fit(given, fields[name], f"{path}.{name}".lstrip("."))]
-            if not self._is_default(given, fitting, fields[name])
+            for name, raw in values.items()
+            for fitting in [self._fit(raw, fields[name], f"{path}.{name}".lstrip("."))]
+            if not self._is_default(raw, fitting, fields[name])
         }
 
-    def _is_default(self, given: Any, fitting: Any, schema: Json) -> bool:
-        """Whether a field is best left out: one with a default that is null, or cannot be read."""
+    def _is_default(self, raw: Any, fitting: Any, schema: Json) -> bool:
         node, may_be_null = self._resolve(schema)
         is_text = isinstance(fitting, str) or may_be_null or node.get("type") != "string"
         is_unknown = not is_text or ("enum" in node and fitting not in node["enum"])
-        is_null = given is None and not may_be_null
+        is_null = raw is None and not may_be_null
         return "default" in schema and (is_unknown or is_null)
 
     def _unwrap(self, value: Json, node: Json) -> Json:
@@ -94,9 +92,9 @@ class Shape:
         if not isinstance(value, dict):
             return False
         fields = node["properties"]
-        told = _by_field(value, fields)
-        texts = {n for n in told if self._resolve(fields[n])[0].get("type") == "string"}
-        sound = {n for n in told if n not in texts or not isinstance(told[n], dict)}
+        values = _by_field(value, fields)
+        texts = {n for n in values if self._resolve(fields[n])[0].get("type") == "string"}
+        sound = {n for n in values if n not in texts or not isinstance(values[n], dict)}
         return bool(sound) and sound.issuperset(node.get("required", ()))
 
     def _hold_list(self, value: list[Any], fields: Json) -> Any:
@@ -112,12 +110,9 @@ class Shape:
         return {lists[0]: value} if len(lists) == 1 and value else value
 
     def _hold_scalar(self, value: str | int, fields: Json) -> Any:
-        """A text or a number as an object: its first field of that type."""
         is_number = isinstance(value, int) or not any(map(str.isalpha, value))
         wanted = "integer" if is_number else "string"
-        named = (
-            n for n, schema in fields.items() if self._resolve(schema)[0].get("type") == wanted
-        )
+        named = (n for n, one in fields.items() if self._resolve(one)[0].get("type") == wanted)
         name = next(named, "")
         return {name: value} if name and value != "" else value
 
@@ -148,14 +143,13 @@ class Shape:
 
     def _named_rows(self, value: Json, node: Json) -> Iterator[Any]:
         fields = list(node["properties"])
-        for name, told in value.items():
-            for row in told if isinstance(told, list) else [told]:
+        for name, rows in value.items():
+            for row in rows if isinstance(rows, list) else [rows]:
                 own = row if isinstance(row, dict) else {fields[1]: row}
                 yield {fields[0]: name, **own}
 
 
 def _decode(value: Any) -> Any:
-    """A value; where it is an object or a list as JSON in a text, that."""
     if isinstance(value, str) and value.strip()[:1] in ("{", "["):
         with suppress(InvalidJson):
             return parse_json(value.strip())
@@ -163,10 +157,9 @@ def _decode(value: Any) -> Any:
 
 
 def _by_field(value: Json, fields: Json) -> Json:
-    """The values of an object by the fields of a schema, however their names are written."""
     names = {_bare(name): name for name in fields}
-    exact = {name: told for name, told in value.items() if name in fields}
-    return {names[_bare(n)]: told for n, told in value.items() if _bare(n) in names} | exact
+    exact = {name: item for name, item in value.items() if name in fields}
+    return {names[_bare(n)]: item for n, item in value.items() if _bare(n) in names} | exact
 
 
 def _bare(name: str) -> str:
@@ -191,7 +184,6 @@ def _as_text(value: Any, words: Any = ()) -> Any:
 
 
 def _as_number(value: Any, otherwise: int | None) -> Any:
-    """A number, or the first one in a text, a list or an object."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     found = _NUMBER.search(f"{value:g}" if isinstance(value, float) else str(value))
@@ -199,7 +191,6 @@ def _as_number(value: Any, otherwise: int | None) -> Any:
 
 
 def _without_others(value: Any, node: Json) -> Any:
-    """A value without the fields that nobody asked for."""
     if not isinstance(value, dict):
         return value
-    return {name: told for name, told in value.items() if name in node.get("properties", ())}
+    return {name: item for name, item in value.items() if name in node.get("properties", ())}

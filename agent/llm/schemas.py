@@ -31,7 +31,6 @@ def strict_schema(schema: Json) -> Json:
 
 
 def _change_all(schema: Any, change: Callable[[Json], Json]) -> Any:
-    """A schema with a change of each schema in it. The keys of `properties` are no keywords."""
     if isinstance(schema, list):
         return [_change_all(item, change) for item in schema]
     if not isinstance(schema, dict):

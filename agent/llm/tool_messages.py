@@ -35,7 +35,7 @@ def append_transcript(prompt: str, exchanges: tuple[Exchange, ...]) -> str:
 
 
 def request_correction(correction: str) -> str:
-    """The message that tells a model why its last reply was unusable and asks for another."""
+    """The message that asks a model for another reply, with the fault of the last one."""
     return f"Your last reply could not be used: {correction}. Answer again."
 
 

@@ -20,7 +20,7 @@ from agent.calls.journal_reader import read_header, read_newest_answer
 from agent.errors import JournalError, UsageError
 from agent.run.header import journal_path, newest_journals
 from agent.run.output_files import write_file
-from agent.search.run_pages import forget_run
+from agent.search.journal_index import forget_run
 from agent.settings import Settings, user_folder
 from agent.state import Frozen
 from agent.state.json_data import get_path

@@ -22,10 +22,10 @@ class Brave(Service):
         query, options = self.options.for_query(query)
         until = f"{options.since}to{utc_today()}" if options.since else ""
         words = self.options.add_site_operators(query).split()[:MAX_WORDS]
-        asked = {"q": " ".join(words)[:MAX_CHARS], "count": str(options.max_results)}
-        asked |= {"freshness": until} if until else {}
+        parameters = {"q": " ".join(words)[:MAX_CHARS], "count": str(options.max_results)}
+        parameters |= {"freshness": until} if until else {}
         headers = {"X-Subscription-Token": self.key, "Accept": "application/json"}
-        body = self.endpoint.call("/res/v1/web/search", headers=headers, params=asked)
+        body = self.endpoint.call("/res/v1/web/search", headers=headers, params=parameters)
         if body.get("type") == "search" and "web" not in body:  # nothing was found
             return ()
         for row in get_objects(body, "web", "results"):

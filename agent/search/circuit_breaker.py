@@ -12,20 +12,12 @@ from agent.state import Attempt
 ANSWERED = ("ok", "empty")
 
 
-@dataclass(frozen=True)
-class Cooldowns:
-    """For how many seconds a provider is not asked. The values are conventions, not measured.
-
-    `default`: after a 429 without `Retry-After`, or after `max_failures` failures in a row.
-    `brief`: after such a 429, when no other provider answers. `longest`: the most that a
-    `Retry-After` can ask for. `max_wait`: how long a query waits at most when no provider answers.
-    """
-
-    default: float = 30.0
-    brief: float = 2.0
-    longest: float = 300.0
-    max_failures: int = 3
-    max_wait: float = 5.0
+# Seconds for which a provider is not asked. The values are conventions, not measured.
+COOLDOWN = 30.0  # after a 429 without `Retry-After`, or after MAX_FAILURES in a row
+MAX_FAILURES = 3
+BRIEF_COOLDOWN = 2.0  # after such a 429, when no other provider answers
+LONGEST_COOLDOWN = 300.0  # the most that a `Retry-After` can ask for
+MAX_WAIT = 5.0  # of a query, when no provider answers
 
 
 @dataclass
@@ -42,7 +34,6 @@ class _ProviderState:
 class CircuitBreaker:
     """The state of each provider, by name. Thread-safe."""
 
-    cooldowns: Cooldowns
     now: Callable[[], float]
     _states: dict[str, _ProviderState] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -90,12 +81,12 @@ class CircuitBreaker:
         self, state: _ProviderState, is_rate_limited: bool, retry_after: float | None
     ) -> None:
         state.is_cooldown_requested = is_rate_limited or retry_after is not None
-        if not state.is_cooldown_requested and state.failures < self.cooldowns.max_failures:
+        if not state.is_cooldown_requested and state.failures < MAX_FAILURES:
             return
         now = self.now()
-        asked = self.cooldowns.default if retry_after is None else retry_after
-        length = min(asked, self.cooldowns.longest)
+        wanted = COOLDOWN if retry_after is None else retry_after
+        length = min(wanted, LONGEST_COOLDOWN)
         state.ready_at = max(state.ready_at, now + length)
-        brief = self.cooldowns.brief if is_rate_limited else 0.0
+        brief = BRIEF_COOLDOWN if is_rate_limited else 0.0
         # from this failure alone: a longer cooldown that is under way does not delay the retry
         state.retry_at = max(state.retry_at, now + (brief if retry_after is None else length))

@@ -1,4 +1,4 @@
-"""The files beside a report that it names, as `corpus:NAME`: read as a corpus has them.
+"""The files next to a report that it names, as `corpus:NAME`: read as a corpus has them.
 
 The report may be hostile: nothing outside its folder is read, nothing hidden, and no symbolic link.
 """
@@ -44,10 +44,10 @@ def read_beside(folder: Path, read: Callable[[str], Page]) -> Callable[[str], Pa
             found = BodyReader().read(body)
         except (OSError, UnreadablePage) as error:
             raise ReadFailed(f"{url} cannot be read: {error}", outcome="invalid") from None
-        title, told = found.title or file.name, found.note
+        title, note = found.title or file.name, found.note
         places = to_places(found.marks)
         return Page.from_text(
-            url, title, found.text, utc_now(), places=places, date=found.date, partial_text=told
+            url, title, found.text, utc_now(), places=places, date=found.date, partial_text=note
         )
 
     return read_one

@@ -19,7 +19,7 @@ _NAME = re.compile(r"[a-z0-9](?:[\w.-]*[a-z0-9])?", re.ASCII)  # of a package of
 
 
 class CodeService(TableService):
-    """A service that tells of code. Where a record has `docs`, these are a hit after it."""
+    """A service for code. Where a record has `docs`, these are a hit after it."""
 
     signs = "-_.@/"
 
@@ -39,13 +39,18 @@ class GitHub(CodeService):
 
     @property
     def headers(self) -> dict[str, str]:
-        told = {"Authorization": f"Bearer {self.key}", "X-GitHub-Api-Version": "2022-11-28"}
-        return super().headers | told | {"Accept": "application/vnd.github.text-match+json"}
+        authorization = {
+            "Authorization": f"Bearer {self.key}",
+            "X-GitHub-Api-Version": "2022-11-28",
+        }
+        return (
+            super().headers | authorization | {"Accept": "application/vnd.github.text-match+json"}
+        )
 
     def complete(self, row: Json) -> Json:
         place = read_fields(row, "where=repository.full_name file=path")
-        found = (as_text(match.get("fragment")) for match in get_objects(row, "text_matches"))
-        return {"title": " ".join(map(as_text, place.values())), "snippet": " … ".join(found)}
+        fragments = (as_text(match.get("fragment")) for match in get_objects(row, "text_matches"))
+        return {"title": " ".join(map(as_text, place.values())), "snippet": " … ".join(fragments)}
 
 
 class GitHubIssues(GitHub):
@@ -70,8 +75,8 @@ class Packages(CodeService):
 
     def build(self, record: Json) -> Iterator[Hit]:
         name, version = (as_text(record.get(one)) for one in ("name", "version"))
-        told = {"title": f"{name} {version} ({self.name})", "URL": self.page.format(name)}
-        return super().build(record | told) if name else iter(())
+        fields = {"title": f"{name} {version} ({self.name})", "URL": self.page.format(name)}
+        return super().build(record | fields) if name else iter(())
 
 
 class Npm(Packages):
@@ -95,8 +100,8 @@ class PyPi(Packages):
         """The packages that a query names, in its order. Raises SearchFailed."""
         words = telling_words(self.options.for_query(query)[0], self.signs)
         names = [word for word in dict.fromkeys(words) if _NAME.fullmatch(word)][:MAX_NAMES]
-        asked = [spawn(partial(self._find, name)) for name in names]
-        return tuple(hit for one in asked for hit in one.result())
+        searches = [spawn(partial(self._find, name)) for name in names]
+        return tuple(hit for one in searches for hit in one.result())
 
     def _find(self, name: str) -> tuple[Hit, ...]:
         try:

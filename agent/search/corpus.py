@@ -82,7 +82,7 @@ class Corpus:
             )
 
     def _wait_for_index(self, patience: float) -> None:
-        """Wait for the index, at least for its first document; tell how far it is.
+        """Wait for the index, at least for its first document; log how far it is.
 
         `patience`: seconds since the update began, for which another run may have waited already.
         """
@@ -165,7 +165,6 @@ def find_matches(index: CorpusIndex, query: str, limit: int) -> list[Match]:
 
 
 def _choose_hits(matches: Sequence[Match], query: str) -> list[Match]:
-    """The `MAX_HITS` best matches, in their order; a title that the query says counts too."""
     language = language_of(query).tag
     words = set(content_words(query[:MAX_QUERY], language))
 

@@ -39,7 +39,7 @@ MAX_BATCH, MAX_BATCH_BYTES = 50, 1_000_000  # files and bytes that a worker gets
 class Document(NamedTuple):
     """A document. `key` identifies it in a file of many (`?row=7`); `url` is "" if it has none.
 
-    `marks` say where its parts stand. `note` is what of it was not read, in words. `date` is its
+    `marks` are the places of its parts. `note` is what of it was not read, in words. `date` is its
     own, as YYYY-MM-DD.
     """
 
@@ -86,7 +86,6 @@ class FileReader(NamedTuple):
                 yield name, self._read_documents(scan.path(name), outcome)
 
     def _read_batch(self, scan: FileScan, names: Sequence[str]) -> list[tuple[str, FileOutcome]]:
-        """What a worker has read of each file."""
         contents = [None if self.is_over() else _load(scan.path(name)) for name in names]
         bodies = [content for content in contents if isinstance(content, Body)]
         read = self.bodies.read_all(bodies, self.deadline, MAX_WAIT)
@@ -118,7 +117,6 @@ class FileReader(NamedTuple):
 
 
 def _split_batches(scan: FileScan, names: Iterable[str]) -> Iterator[list[str]]:
-    """Files that a worker gets at once: few and small, so that no worker is left without any."""
     batch: list[str] = []
     size = 0
     for name in names:
@@ -131,7 +129,6 @@ def _split_batches(scan: FileScan, names: Iterable[str]) -> Iterator[list[str]]:
 
 
 def _load(file: Path) -> Body | UnreadableFile | None:
-    """What a worker needs of a file; None for a file of rows."""
     if file.name.lower().endswith((".jsonl", ".jsonl.gz")):
         return None
     suffix = file.suffix.lower()
@@ -188,7 +185,6 @@ def _read_rows(file: Path, check_time: Callable[[], None]) -> Iterator[Document]
 
 
 def _read_lines(stream: BinaryIO, check_time: Callable[[], None]) -> Iterator[bytes]:
-    """The lines of a file; of one that is too long only the beginning, which is no row."""
     while line := stream.readline(MAX_BYTES):
         check_time()
         yield line
@@ -215,5 +211,4 @@ def _parse_row(line: bytes, number: int) -> Document | None:
 
 
 def _short_address(value: object) -> str:
-    """A URL or a name in one; "" for anything else and for one that is too long."""
     return value if isinstance(value, str) and len(value) <= MAX_ADDRESS else ""

@@ -55,13 +55,12 @@ def scan_files(root: Path) -> FileScan:
 
 
 def _walk_files(root: str, faults: list[tuple[str, str]]) -> Iterator[tuple[str, os.DirEntry[str]]]:
-    """The files of a folder, then those of its folders, each with its path within the root."""
     folders = [""]
     while folders:
         prefix = folders.pop()
         try:
-            with os.scandir(os.path.join(root, prefix)) as found:  # noqa: PTH118 - 200,000 of them
-                entries = sorted(found, key=lambda entry: entry.name)
+            with os.scandir(os.path.join(root, prefix)) as listing:  # noqa: PTH118 - 200,000 of them
+                entries = sorted(listing, key=lambda entry: entry.name)
         except OSError as error:
             name = storable_name(prefix.rstrip("/")) or "the folder"
             faults.append((name, error.strerror or "cannot be listed"))
@@ -74,7 +73,6 @@ def _walk_files(root: str, faults: list[tuple[str, str]]) -> Iterator[tuple[str,
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
-    """Whether it is a folder, or a link to one."""
     try:
         return entry.is_dir()
     except OSError:  # a link that leads in a circle
@@ -89,7 +87,6 @@ def storable_name(path: str) -> str:
 
 
 def _is_supported(entry: os.DirEntry[str], real_root: str) -> bool:
-    """Whether a file is of a kind that is read, and not a link to a file outside the folder."""
     if os.path.splitext(entry.name)[1].lower() not in SUFFIXES:  # noqa: PTH122 - it is faster
         return False
     is_linked = entry.is_symlink()

@@ -59,7 +59,7 @@ class DuckDuckGo:
     def _request_rows(self, client: Callable[..., Any], query: str) -> object:
         """The rows of results, `[]` for none. Retries on a rate limit. Raises SearchFailed.
 
-        Exceptions are told apart by their class names, which ddgs takes from several packages.
+        Exceptions are distinguished by their class names, which ddgs takes from several packages.
         """
         proxy = find_proxy("https://duckduckgo.com", SearchFailed)
         for attempt in range(MAX_TRIES):

@@ -24,10 +24,10 @@ class Exa(Service):
         if body.get("error"):
             raise self.endpoint.error_from_message(body)
         for row in get_objects(body, "results"):
-            given = row.get("highlights")
-            texts = given if isinstance(given, list) else []
-            said = " … ".join(text for text in texts if isinstance(text, str))
-            row["snippet"] = said or row.get("text")
+            highlights = row.get("highlights")
+            texts = highlights if isinstance(highlights, list) else []
+            joined = " … ".join(text for text in texts if isinstance(text, str))
+            row["snippet"] = joined or row.get("text")
         return self.parse_rows(body)
 
     def _request_body(self, query: str) -> Json:

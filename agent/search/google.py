@@ -18,10 +18,10 @@ MAX_QUESTIONS = 4  # that people also ask
 
 
 def parse_page(body: Json, results: Iterable[Json]) -> tuple[Hit, ...]:
-    """Google's own answers, the organic results, and what stands beside them."""
+    """Google's own answers, the organic results, and the boxes next to them."""
     names = ("link", "title", "snippet", "date")
-    found = (hit for row in results for hit in parse_hit(*map(row.get, names)))
-    return (*parse_answers(body), *found, *parse_website(body), *parse_questions(body))
+    organic = (hit for row in results for hit in parse_hit(*map(row.get, names)))
+    return (*parse_answers(body), *organic, *parse_website(body), *parse_questions(body))
 
 
 def parse_answers(body: Json) -> Iterator[Hit]:
@@ -69,19 +69,16 @@ def _get_list(value: object) -> list[object]:
 
 
 def _join_to_hit(link: str, title: object, *texts: object, day: object = None) -> Iterator[Hit]:
-    """A hit whose snippet is the texts in a row; none where there is no text."""
     sentences = [text.rstrip(". ") for text in texts if isinstance(text, str) and text.strip()]
     if snippet := ". ".join(sentences):
         yield from parse_hit(link, title, snippet, day)
 
 
 def _first_page_link(*links: object) -> str:
-    """The first link that is not a Google search of its own; "" for none."""
     return next((a for a in links if isinstance(a, str) and not _is_google_search(a)), "")
 
 
 def _is_google_search(link: str) -> bool:
-    """Whether a link leads to a search of Google, or is no valid URL."""
     try:
         parts = urlsplit(link)
         return ".google." in f".{parts.hostname or ''}" and parts.path in ("/search", "/url")

@@ -2,8 +2,8 @@
 
 Formats: https://ai.google.dev/gemini-api/docs/google-search,
 https://ai.google.dev/api/generate-content#GroundingMetadata. What the model writes is thrown away,
-but for the sentences that a page stands behind: they help to choose among the pages, and are no
-source. A page's address comes as a redirect of Google, which is resolved here and never shown.
+but for the sentences with a page: they help to choose among the pages, and are no source. A page's
+address comes as a redirect of Google, which is resolved here and never shown.
 """
 
 from __future__ import annotations
@@ -136,7 +136,6 @@ class GoogleGrounding:
         return client.models.generate_content(model=self._model, contents=text, config=config)
 
     def _read(self, response: GenerateContentResponse) -> PaidHits:
-        """The hits of a response, under Google's addresses. Raises SearchFailed with its cost."""
         candidate = response.candidates[0] if response.candidates else None
         metadata = candidate.grounding_metadata if candidate else None
         spent = _count_cost(response, metadata, self._price)
@@ -150,7 +149,6 @@ class GoogleGrounding:
         return PaidHits(hits, spent)
 
     def _resolve(self, hits: Iterable[Hit]) -> Iterator[Hit]:
-        """The hits under their pages' own addresses, without those that have none or may not."""
         find, how = self._downloader.find_target, (RESOLVE_TIMEOUT, is_redirector)
         pairs = [(hit, spawn(partial(find, hit.url, *how))) for hit in hits]
         wait([address for _, address in pairs], timeout=RESOLVE_TIMEOUT)
@@ -178,7 +176,6 @@ def _count_cost(
 
 
 def _parse_chunks(metadata: GroundingMetadata) -> Iterator[Hit]:
-    """A hit for each page, in the reply's order, with the sentences that stand on it."""
     snippets: dict[int, list[str]] = {}
     for support in metadata.grounding_supports or ():
         text = ((support.segment and support.segment.text) or "").strip()

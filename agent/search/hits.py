@@ -50,22 +50,22 @@ def unwrap(url: str) -> str:
             if re.fullmatch(pattern, f"{parts.hostname}{parts.path}")
             for name in named
         ]
-        told = parse_qs(parts.query) if names else {}
-        found = [value for name in names for value in told.get(name, ())]
+        parameters = parse_qs(parts.query) if names else {}
+        targets = [value for name in names for value in parameters.get(name, ())]
         if yahoo := _YAHOO.match(url):
-            found = [unquote(yahoo[1])]
-        if found and found[0].startswith("a1"):
-            found = [urlsafe_b64decode(found[0][2:] + "==").decode()]
+            targets = [unquote(yahoo[1])]
+        if targets and targets[0].startswith("a1"):
+            targets = [urlsafe_b64decode(targets[0][2:] + "==").decode()]
     except ValueError:
         return url
-    return found[0] if found and is_web_url(found[0]) else url
+    return targets[0] if targets and is_web_url(targets[0]) else url
 
 
 def clean_hits(hits: Iterable[Hit], options: SearchOptions) -> tuple[Hit, ...]:
     """The hits that are web pages and fit the options, in order, without duplicates or markup."""
     unique: dict[str, Hit] = {}
-    for found in hits:
-        hit = found.model_copy(update={"url": unwrap(found.url)})
+    for raw in hits:
+        hit = raw.model_copy(update={"url": unwrap(raw.url)})
         # `2 days ago` and the like count as unknown
         day = parse_date(hit.date) if hit.date and options.since else None
         is_older = day and options.since and day < options.since
@@ -77,7 +77,6 @@ def clean_hits(hits: Iterable[Hit], options: SearchOptions) -> tuple[Hit, ...]:
 
 
 def _is_usable(url: str, options: SearchOptions) -> bool:
-    """Whether a URL is a valid web address of a permitted host, or of an MCP server's text."""
     try:
         parts = urlsplit(url)
         host = (parts.hostname or "").rstrip(".")

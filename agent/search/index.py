@@ -160,23 +160,21 @@ class CorpusIndex:
         return [*map(Match._make, self._fetch(best, *values))]
 
     def _write_queries(self, terms: Sequence[str]) -> list[str]:
-        """The queries that together find the best: for rare terms, and for these with others."""
-        held = {term: self._count_chunks(term) for term in terms}
-        by_rarity = sorted((term for term in terms if held[term]), key=held.__getitem__)
-        totals = accumulate(held[term] for term in by_rarity)
+        counts = {term: self._count_chunks(term) for term in terms}
+        by_rarity = sorted((term for term in terms if counts[term]), key=counts.__getitem__)
+        totals = accumulate(counts[term] for term in by_rarity)
         at = max(LEAST_RARE, sum(total <= MAX_CANDIDATES for total in totals))
         rare, common = " OR ".join(by_rarity[:at]), " OR ".join(by_rarity[at:])
         return [one for one in (rare, common and f"({rare}) AND ({common})") if one]
 
     def _count_chunks(self, term: str) -> int:
-        """The number of chunks that contain a term; none is counted beyond what matters."""
         some = "SELECT 1 FROM words WHERE words MATCH ? LIMIT ?"
         return int(self._fetch(f"SELECT count(*) FROM ({some})", term, MOST_COUNTED)[0][0])
 
     def read_text(self, match: Match) -> str:
         """The text of the chunk of a match; empty where the document is gone meanwhile."""
-        told = "SELECT substr(text, ? + 1, ? - ?) FROM documents WHERE url = ?"
-        rows = self._fetch(told, match.start, match.stop, match.start, match.url)
+        select = "SELECT substr(text, ? + 1, ? - ?) FROM documents WHERE url = ?"
+        rows = self._fetch(select, match.start, match.stop, match.start, match.url)
         return str(rows[0][0]) if rows else ""
 
     def find_document(self, url: str) -> Document | None:
@@ -232,7 +230,6 @@ class CorpusIndex:
             update.run()
 
     def _scan_files(self) -> FileScan:
-        """The files as they are. Of a large folder, looking at them takes a tenth of the time."""
         start = time.monotonic()
         scan = self.find_files(self._root)
         self._scan_seconds = time.monotonic() - start

@@ -79,19 +79,17 @@ class IndexUpdate:
         """Find the files that have changed since they were read; returns those that are gone."""
         stamps = self._scan.stamps
         with self._lock:
-            known = dict(self._db.execute("SELECT path, stamp FROM files").fetchall())
-        self._changed = {path: stamp for path, stamp in stamps.items() if known.get(path) != stamp}
-        return [path for path in known if path not in stamps]
+            stored = dict(self._db.execute("SELECT path, stamp FROM files").fetchall())
+        self._changed = {path: stamp for path, stamp in stamps.items() if stored.get(path) != stamp}
+        return [path for path in stored if path not in stamps]
 
     def _names(self) -> Iterator[str]:
-        """The files that have changed, until the time is over."""
         for path in self._changed:
             if self._reader.is_over():
                 return
             yield path
 
     def _replace_file(self, path: str, documents: Iterator[Document]) -> None:
-        """Write the documents of a file in place of those that it had, some at a time."""
         written: FileDocuments | None = None
         fault: str | None = None
         while fault is None:

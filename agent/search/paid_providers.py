@@ -44,9 +44,9 @@ class PaidQueries:
 
     def count_earlier(self, results: SearchResults) -> None:
         """Count the queries of an earlier part of the run, by the results of one search of it."""
-        asked = [one.provider for one in results.attempts if one.outcome not in NOT_ASKED]
+        providers = [one.provider for one in results.attempts if one.outcome not in NOT_ASKED]
         with self._lock:
-            self._counts.update(asked if results.usd != 0.0 else ())
+            self._counts.update(providers if results.usd != 0.0 else ())
 
     @contextmanager
     def reserve(self, name: str, terms: Terms | None) -> Iterator[str]:

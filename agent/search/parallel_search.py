@@ -24,7 +24,7 @@ class SideBySide:
     """All services at once. Those that are scarce without a key are asked where no other has hits.
 
     Each service has a chain of its own, so one that fails rests like any provider, and the results
-    tell of each. A subclass has a `name` and `services` by their names.
+    list each. A subclass has a `name` and `services` by their names.
     """
 
     name: str
@@ -65,26 +65,26 @@ class SideBySide:
 
     def search(self, query: str) -> PaidHits:
         """What they find, best first. Raises SearchFailed where each failed."""
-        found: list[SearchResults | SearchFailed] = []
+        outcomes: list[SearchResults | SearchFailed] = []
         hits: list[Hit] = []
         for chains in (self._chains, self._scarce):
             if not hits:
-                asked = [spawn(partial(_ask, chain, query)) for chain in chains.values()]
-                found += [one.result() for one in asked]
-                hits = self.fuse([o.hits for o in found if isinstance(o, SearchResults)])
-        attempts = tuple(attempt for one in found for attempt in one.attempts)
-        failures = [one for one in found if isinstance(one, SearchFailed)]
-        if len(failures) < len(found):
+                searches = [spawn(partial(_ask, chain, query)) for chain in chains.values()]
+                outcomes += [one.result() for one in searches]
+                hits = self.fuse([o.hits for o in outcomes if isinstance(o, SearchResults)])
+        attempts = tuple(attempt for one in outcomes for attempt in one.attempts)
+        failures = [one for one in outcomes if isinstance(one, SearchFailed)]
+        if len(failures) < len(outcomes):
             return PaidHits(tuple(hits), attempts=attempts)
-        said = "; ".join(one.message for one in failures)
+        messages = "; ".join(one.message for one in failures)
         outcome = failures[0].outcome
-        raise SearchFailed(said, failures[0].remedy, outcome=outcome, attempts=attempts)
+        raise SearchFailed(messages, failures[0].remedy, outcome=outcome, attempts=attempts)
 
     def probe(self) -> str:
         """What each service says, and which keys would help. Raises SearchFailed."""
-        said = {one.provider: one.detail for one in self.search("wikipedia").attempts}
+        details = {one.provider: one.detail for one in self.search("wikipedia").attempts}
         last = {one: f"asked last, {KEY_VARIABLES[one]} is not set" for one in self._scarce}
-        return "; ".join(f"{name}: {detail}" for name, detail in (last | said).items())
+        return "; ".join(f"{name}: {detail}" for name, detail in (last | details).items())
 
 
 def _ask(chain: SearchChain, query: str) -> SearchResults | SearchFailed:

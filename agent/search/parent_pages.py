@@ -1,7 +1,6 @@
 """The pages that earlier runs read, from their journals: searched and read without the network.
 
-They are ranked as the passages of a prompt are: a page fits a query as well as its best passage.
-A journal may be anybody's: what it holds is validated, and bounded in number and size.
+A journal may be anybody's: its content is validated, and bounded in number and size.
 """
 
 from __future__ import annotations
@@ -92,12 +91,12 @@ def _load_sources(journals: Sequence[Path]) -> tuple[Source, ...]:
     size = 0
     for n, journal in enumerate(journals):
         try:
-            found = list(pages_of(list(read_journal(journal).calls.values())))
+            pages_read = list(pages_of(list(read_journal(journal).calls.values())))
         except JournalError as error:
             if n == 0:
                 raise SearchFailed(error.message, error.remedy, outcome="not_found") from None
             continue  # its pages that were quoted since are in the journals that follow it
-        for page, hit in found:
+        for page, hit in pages_read:
             key = canonical_url(page.url)
             if key not in pages and len(pages) < MAX_PAGES and size + len(page.text) <= MAX_CHARS:
                 pages[key] = (page, hit)
@@ -110,7 +109,7 @@ def pages_of(calls: Sequence[Json]) -> Iterator[tuple[Page, Hit]]:
     searches = (_parse(SearchResults, line) for line in calls if line["call"] == "search")
     named = {
         key: (hit, results.at)
-        for results in reversed([found for found in searches if found])
+        for results in reversed([one for one in searches if one])
         for key, hit in index_hits(results.hits).items()
     }
     for line in calls:
@@ -123,7 +122,6 @@ def pages_of(calls: Sequence[Json]) -> Iterator[tuple[Page, Hit]]:
 
 
 def _parse(kind: type[FrozenT], line: Json) -> FrozenT | None:
-    """The response of a call; None where it failed, or is none that this program writes."""
     try:
         return kind.model_validate(line.get("response"))
     except ValidationError:
@@ -131,14 +129,12 @@ def _parse(kind: type[FrozenT], line: Json) -> FrozenT | None:
 
 
 def _snippet_page(hit: Hit, at: str) -> Page | None:
-    """The snippet that stood in for a page that could not be read; None where none can."""
     if hit.generated or not hit.snippet.strip():
         return None
     return Page.from_text(hit.url, hit.title, hit.snippet, at, via="snippet")
 
 
 def _to_hit(source: Source, text: str) -> Hit:
-    """The page of a passage as a result of a search; its snippet is the passage's beginning."""
-    told = {"url": source.page.url, "title": source.page.title, "generated": False}
-    snippet = " ".join(text.split())[:MAX_SNIPPET]
-    return source.hit.model_copy(update={**told, "snippet": snippet})
+    fields = {"url": source.page.url, "title": source.page.title, "generated": False}
+    fields["snippet"] = " ".join(text.split())[:MAX_SNIPPET]
+    return source.hit.model_copy(update=fields)

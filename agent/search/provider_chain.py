@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 from agent.calls import spawn
 from agent.calls.contract import FOR_OWN, FOR_RESEARCH
 from agent.errors import NOTHING_SPENT, SearchFailed, Spent
-from agent.search.circuit_breaker import ANSWERED, CircuitBreaker, Cooldowns
+from agent.search.circuit_breaker import ANSWERED, MAX_WAIT, CircuitBreaker
 from agent.search.hits import MAX_QUERY, clean_hits
 from agent.search.paid_providers import PaidHits, PaidQueries
 from agent.search.search_options import SearchOptions
@@ -35,7 +35,7 @@ class Provider(Protocol):
 class SearchChain:
     """Asks one provider after the other until one has hits, and each source of the user's own.
 
-    - Providers with a true attribute `is_own` are all asked, beside the first other one that has
+    - Providers with a true attribute `is_own` are all asked, with the first other one that has
       hits: a document of the same words that does not answer ends no search.
 
     - No key, bad key, no credit: the provider is not asked again in this run.
@@ -57,7 +57,6 @@ class SearchChain:
         self,
         providers: Sequence[Provider],
         options: SearchOptions | None = None,
-        cooldowns: Cooldowns | None = None,
         *,
         for_research: Sequence[Provider] = (),
         now: Callable[[], float] = time.monotonic,
@@ -67,7 +66,7 @@ class SearchChain:
         self._for_research = tuple(for_research)
         self._options = options or SearchOptions()
         self._now, self._pause = now, pause
-        self._breaker = CircuitBreaker(cooldowns or Cooldowns(), now)
+        self._breaker = CircuitBreaker(now)
         self.paid = PaidQueries()  # of the run, with its budget
         #: Waits until a request may be sent to the provider of this name.
         self.acquire: Callable[[str], None] = lambda _: None
@@ -87,8 +86,8 @@ class SearchChain:
         if not sent_query:
             raise SearchFailed("The query is empty.", "Ask for something.", outcome="rejected")
         first, *others = self._group(query)
-        asked = [spawn(partial(self._ask_until_hits, group, sent_query)) for group in others]
-        found = [self._ask_until_hits(first, sent_query), *(one.result() for one in asked)]
+        searches = [spawn(partial(self._ask_until_hits, group, sent_query)) for group in others]
+        found = [self._ask_until_hits(first, sent_query), *(one.result() for one in searches)]
         attempts = [attempt for one in found for attempt in one.attempts]
         costs = [spent for one in found for spent in one.costs]
         answered = [one for one in found if one.answered]
@@ -113,7 +112,6 @@ class SearchChain:
         return [*((one,) for one in own), *([rest] if is_for_rest or not own else [])]
 
     def _ask_until_hits(self, providers: Sequence[Provider], query: str) -> _Found:
-        """What the first provider that has hits found, and all that was tried for it."""
         attempts: list[Attempt] = []
         costs: list[Spent] = []
         hits: Hits = ()
@@ -144,37 +142,34 @@ class SearchChain:
     def _providers_to_retry(
         self, providers: Sequence[Provider], asked: set[str]
     ) -> Iterator[Provider]:
-        """The providers whose cooldown ends soon, the soonest first, each after its delay."""
         start = self._now()
         delays = [(self._breaker.retry_delay(p.name, p.name in asked), p) for p in providers]
-        max_wait = self._breaker.cooldowns.max_wait
-        soon = [(delay, p) for delay, p in delays if delay is not None and delay <= max_wait]
+        soon = [(delay, p) for delay, p in delays if delay is not None and delay <= MAX_WAIT]
         for delay, provider in sorted(soon, key=lambda pair: pair[0]):
             if (remaining := start + delay - self._now()) > 0:
                 self._pause(remaining)
             yield provider
 
     def _ask_provider(self, provider: Provider, query: str) -> tuple[Hits, list[Attempt], Spent]:
-        """The hits, each try that was made for them with the provider's own last, and the cost."""
         start = self._now()
         tried = partial(Attempt, what="search", provider=provider.name)
         with self.paid.reserve(provider.name, getattr(provider, "terms", None)) as refusal:
             if refusal:
                 return (), [tried(outcome="skipped", detail=refusal)], NOTHING_SPENT
-            found, failure, detail = self._fetch_hits(provider, query)
+            found, failure, detail = self._fetch(provider, query)
         outcome: Outcome = failure.outcome if failure else "ok" if found.hits else "empty"
         remedy, seconds = failure.remedy if failure else "", round(self._now() - start, 3)
         attempt = tried(outcome=outcome, detail=detail, remedy=remedy, seconds=seconds)
         self._breaker.record(attempt, failure.retry_after if failure else None)
         return found.hits, [*found.attempts, attempt], found.spent
 
-    def _fetch_hits(self, asked: Provider, query: str) -> tuple[PaidHits, SearchFailed | None, str]:
+    def _fetch(self, provider: Provider, query: str) -> tuple[PaidHits, SearchFailed | None, str]:
         """A provider's hits, cleaned; its failure, if any; and a detail. Raises nothing."""
         try:
-            self.acquire(asked.name)
-            found = asked.search(query)
+            self.acquire(provider.name)
+            found = provider.search(query)
             raw, spent, tries = found if isinstance(found, PaidHits) else PaidHits(tuple(found))
-            is_local = getattr(asked, "local", False)
+            is_local = getattr(provider, "local", False)
             hits = raw if is_local else clean_hits(raw, self._options.for_query(query)[1])
         except SearchFailed as failure:
             return PaidHits((), failure.spent, failure.attempts), failure, failure.message
@@ -199,7 +194,6 @@ class _Found(NamedTuple):
 
 
 def _is_own(provider: Provider) -> bool:
-    """Whether a provider has the user's own documents, which are asked beside the web."""
     return getattr(provider, "is_own", False)
 
 
@@ -212,7 +206,6 @@ def _merge(found: Sequence[_Found]) -> Hits:
 
 
 def _sum_costs(costs: Sequence[Spent]) -> Spent:
-    """What all providers together cost for one query."""
     prices = [spent.usd for spent in costs if spent.usd is not None]
     return Spent(
         sum(spent.input_tokens for spent in costs),
@@ -222,7 +215,6 @@ def _sum_costs(costs: Sequence[Spent]) -> Spent:
 
 
 def _build_error(attempts: list[Attempt], costs: Sequence[Spent]) -> SearchFailed:
-    """One error that names each provider and the reason of its failure."""
     if not attempts:
         return SearchFailed("No search provider is named.", "Set SEARCH_PROVIDERS, or --search.")
     last_attempts = {attempt.provider: attempt for attempt in attempts}.values()

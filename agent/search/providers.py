@@ -3,37 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import import_module
 from importlib.util import find_spec
+from typing import cast
 
 from agent.calls.plugins import load_plugin, plugin_names
 from agent.errors import UsageError
-from agent.search.brave import Brave
 from agent.search.code import Code
 from agent.search.duckduckgo import DuckDuckGo
-from agent.search.exa import Exa
 from agent.search.google_grounding import GoogleGrounding
 from agent.search.paid_providers import Terms
 from agent.search.parallel_search import SideBySide
 from agent.search.provider_chain import Provider, SearchChain
 from agent.search.scholar.fusion import Scholar
 from agent.search.search_options import SearchOptions
-from agent.search.searxng import SearXNG
-from agent.search.serpapi import SerpApi
-from agent.search.serper import Serper
 from agent.search.service import Service
-from agent.search.tavily import Tavily
-from agent.search.wikipedia import Wikipedia
-from agent.search.wolfram import Wolfram
 from agent.settings import DEFAULT_PROVIDERS, KEY_VARIABLES, Settings
 from agent.settings.mcp_servers import find_mcp_servers
 
 #: Services that are asked side by side under one name, and each of them by its own.
 SETS: tuple[type[SideBySide], ...] = (Scholar, Code)
-SERVICES: dict[str, type[Service]] = {
-    one.name: one
-    for one in (SerpApi, Exa, Tavily, Serper, Wikipedia, SearXNG, Brave, Wolfram)
-    + tuple(service for one_set in SETS for service in one_set.services.values())
-}
+
+
+def _load_class(place: str) -> type[Service]:
+    module, _, name = place.partition(":")
+    return cast(type[Service], getattr(import_module(f"agent.search.{module}"), name))
+
+
+#: Services by name: those that are asked by themselves, as module and class, and those of a set.
+SERVICES = {
+    place.partition(":")[0]: _load_class(place)
+    for place in "serpapi:SerpApi exa:Exa tavily:Tavily serper:Serper wikipedia:Wikipedia "
+    "searxng:SearXNG brave:Brave wolfram:Wolfram".split()
+} | {name: service for one_set in SETS for name, service in one_set.services.items()}
 #: Name in SEARCH_PROVIDERS -> how to build the provider. One that lacks its key is built too: its
 #: `search` says which setting is missing.
 PROVIDERS: dict[str, Callable[[Settings, SearchOptions], Provider]] = {
@@ -94,7 +96,7 @@ def _always(provider: Provider) -> Callable[[Settings, SearchOptions], Provider]
 def name_providers(settings: Settings, servers: Sequence[str]) -> list[str]:
     """The names of the providers of the settings, in their order, each once.
 
-    `servers` are the MCP servers. `mcp` stands for all of them; where none is named they are first.
+    `servers` are the MCP servers. `mcp` means all of them; where none is named they are first.
     Before all others comes what earlier runs read.
     """
     named = [name.lower() for name in settings.search]
@@ -139,7 +141,6 @@ def _can_be_asked(name: str, settings: Settings) -> bool:
 
 
 def _has_key(name: str, settings: Settings) -> bool:
-    """Whether a provider has the key that it needs, if it needs one."""
     if (service := SERVICES.get(name)) and not service.needs_key:  # its key only allows more
         return True
     if name == GoogleGrounding.name:

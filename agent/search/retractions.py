@@ -55,8 +55,8 @@ class Retractions(NamedTuple):
     def _ask_europepmc(self, doi: str) -> str:
         endpoint = self._endpoint(self.europepmc_url, "EUROPEPMC_BASE_URL")
         params = {"query": f'DOI:"{doi}"', "format": "json", "resultType": "core"}
-        found = endpoint.call("/search", headers=_HEADERS, params=params)
-        for work in get_objects(found, "resultList", "result"):
+        body = endpoint.call("/search", headers=_HEADERS, params=params)
+        for work in get_objects(body, "resultList", "result"):
             if str(work.get("doi")).lower() == doi:
                 notices = get_objects(work, "commentCorrectionList", "commentCorrection")
                 ends = (n for n in notices if str(n.get("type")).lower() == "retraction in")

@@ -30,7 +30,7 @@ class Locale(NamedTuple):
 
 
 #: Characters of a script -> locale. The first match wins, so the order counts: Japanese text has
-#: Han characters too; Ukrainian and Persian are told from Russian and Arabic by their own letters.
+#: Han characters too; Ukrainian and Persian differ from Russian and Arabic by their own letters.
 LOCALE_BY_SCRIPT: tuple[tuple[str, Locale], ...] = (
     (r"[\u3041-\u3096\u30a1-\u30fa\uff66-\uff9d]", Locale("ja", "jp")),
     (r"[\u1100-\u11ff\u3130-\u318f\uac00-\ud7af]", Locale("ko", "kr")),
@@ -61,7 +61,7 @@ MIN_SCRIPT_SHARE = 0.3
 def locale_of(text: str, language: str = "") -> Locale:
     """The locale to search in: that of `language` (a BCP 47 tag), else that of the text's script.
 
-    Latin script counts as English: a short query does not tell which language it is in.
+    Latin script counts as English: a short query does not show its language.
     """
     tag = language.lower().replace("_", "-").split("-")
     if tag[0].isascii() and tag[0].isalpha() and len(tag[0]) in (2, 3):  # part of a host name
@@ -73,7 +73,6 @@ def locale_of(text: str, language: str = "") -> Locale:
 
 
 def _locale_of_tag(tag: list[str]) -> Locale:
-    """The locale of the subtags of a language tag: `["en", "gb"]`."""
     language = tag[0]
     region = tag[-1] if len(tag[-1]) == 2 and len(tag) > 1 else ""
     hl = f"{language}-{region or 'cn'}" if language == "zh" else language
@@ -98,7 +97,6 @@ class SearchOptions(Frozen):
     @field_validator("allow_domains", "block_domains")
     @classmethod
     def _strip_to_host(cls, domains: tuple[str, ...]) -> tuple[str, ...]:
-        """Reduce each domain to its host: `https://www.Example.org/x` to `example.org`."""
         hosts = (urlsplit(d if "//" in d else f"//{d}").hostname or "" for d in domains)
         return tuple(host.removeprefix("www.").strip(".*") for host in hosts if host)
 
@@ -132,8 +130,8 @@ class SearchOptions(Frozen):
         hl, gl = self.locale_for(query)
         hl = "iw" if hl == "he" else hl  # Google's code for Hebrew is the old one
         since = f"cdr:1,cd_min:{options.since:%m/%d/%Y}" if options.since else ""
-        told = {"q": self.add_site_operators(query), "hl": hl, "gl": gl, "tbs": since}
-        return {name: value for name, value in told.items() if value}
+        parameters = {"q": self.add_site_operators(query), "hl": hl, "gl": gl, "tbs": since}
+        return {name: value for name, value in parameters.items() if value}
 
     def time_range(self, today: date) -> str:
         """The shortest of `day`, `week`, `month`, `year` that reaches `since`; "" if none does."""
@@ -149,7 +147,6 @@ class SearchOptions(Frozen):
 
 
 def _day_after(word: str) -> date | None:
-    """The day of an operator `after:2026-01-31`."""
     name, _, day = word.partition(":")
     try:
         return date.fromisoformat(day) if name == "after" else None

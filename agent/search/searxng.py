@@ -33,8 +33,8 @@ class SearXNG(Service):
             if failure.outcome == "blocked" and failure.message.startswith("HTTP 403"):
                 failure.remedy = ENABLE_JSON
             raise
-        found = self.parse_rows(body)
-        hits = (*_parse_answers(body), *found)
+        pages = self.parse_rows(body)
+        hits = (*_parse_answers(body), *pages)
         if not hits and (engines := body.get("unresponsive_engines")):  # a list of `[name, reason]`
             listed = (get_path(one, 0) for one in (engines if isinstance(engines, list) else ()))
             named = ", ".join(name for name in listed if isinstance(name, str))

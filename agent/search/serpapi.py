@@ -21,7 +21,7 @@ class SerpApi(Service):
     name, needs_key = "serpapi", True
 
     def search(self, query: str) -> tuple[Hit, ...]:
-        """Google's own answers and results, and what stands beside them. Raises SearchFailed."""
+        """Google's own answers and results, and the boxes next to them. Raises SearchFailed."""
         self.endpoint.check_configured()
         from serpapi import GoogleSearch
 

@@ -13,7 +13,7 @@ class Serper(Service):
     name, needs_key = "serper", True
 
     def search(self, query: str) -> tuple[Hit, ...]:
-        """Google's own answers and results, and what stands beside them. Raises SearchFailed."""
+        """Google's own answers and results, and the boxes next to them. Raises SearchFailed."""
         request = {**self.options.google_parameters(query), "num": self.options.max_results}
         headers = {"X-API-KEY": self.key}
         body = self.endpoint.call("/search", headers=headers, body=request)

@@ -110,9 +110,9 @@ def find_documents(db: sqlite3.Connection, path: str) -> set[int]:
 
 def remove_documents(db: sqlite3.Connection, path: str, documents: Iterable[int]) -> None:
     """Remove documents of a file; numbers that another process has given to others are left."""
-    known = "SELECT title, text FROM documents WHERE id = ? AND path = ?"
+    select = "SELECT title, text FROM documents WHERE id = ? AND path = ?"
     for document in sorted(documents):
-        for title, text in db.execute(known, (document, path)).fetchall():
+        for title, text in db.execute(select, (document, path)).fetchall():
             _remove_chunks(db, document, title, text)
             db.execute("DELETE FROM documents WHERE id = ?", (document,))
 
@@ -152,7 +152,6 @@ class FileDocuments:
                 return
 
     def _urls(self, document: Document) -> Iterator[str]:
-        """Its own, that of its file, and that of its file with a hash of the text."""
         if own := strip_unstorable(document.url.strip()):
             yield own
         url = self._address + quote(document.key, safe="?=", errors="replace")
@@ -163,8 +162,8 @@ class FileDocuments:
         """Whether a document is now under a URL: a new one, the same as before, or a newer one."""
         if self._insert(url, *content):
             return True
-        known = "SELECT id, path, title, text, marks, note, date FROM documents WHERE url = ?"
-        row = self._db.execute(known, (url,)).fetchone()
+        select = "SELECT id, path, title, text, marks, note, date FROM documents WHERE url = ?"
+        row = self._db.execute(select, (url,)).fetchone()
         if row[1] != self._path:
             return False
         is_old, is_same = row[0] in self._old, row[2:] == content
@@ -174,11 +173,10 @@ class FileDocuments:
         remove_documents(self._db, self._path, [row[0]])
         return self._insert(url, *content)
 
-    def _insert(self, url: str, title: str, text: str, *told: str) -> bool:
-        """Whether the URL was free."""
+    def _insert(self, url: str, title: str, text: str, *details: str) -> bool:
         columns, values = "path, url, title, text, marks, note, date", "?, ?, ?, ?, ?, ?, ?"
         insert = f"INSERT OR IGNORE INTO documents ({columns}) VALUES ({values})"
-        cursor = self._db.execute(insert, (self._path, url, title, text, *told))
+        cursor = self._db.execute(insert, (self._path, url, title, text, *details))
         if cursor.rowcount and cursor.lastrowid:
             self._add_chunks(cursor.lastrowid, title, text)
         return bool(cursor.rowcount)
@@ -197,7 +195,6 @@ class FileDocuments:
 
 
 def _split_chunks(text: str) -> Iterator[tuple[int, int]]:
-    """The spans of the chunks of a text, one block after the other: a file may have megabytes."""
     if len(text) <= CHUNK_CHARS:
         yield 0, len(text)
         return

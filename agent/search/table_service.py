@@ -1,4 +1,4 @@
-"""Services that a table describes: how each is asked, and where its reply in JSON says what."""
+"""Services that a table describes: the form of its request and of its reply in JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from agent.settings import user_folder
 from agent.state import Hit
 from agent.state.json_data import Json, get_path
 
-MAX_WORDS = 20  # of a query whose words are told singly,
+MAX_WORDS = 20  # of a query whose words are sent singly,
 MAX_TOGETHER = 6  # and of one whose words must all be in a text,
 MAX_CHARS = 64  # with its length: the search of npm takes no more
 
@@ -37,7 +37,7 @@ class TableService(Service):
     path: str
     asked: str  # parameters; those that are empty are not sent
     since = ""  # how a day of publication is asked for
-    prefix = ""  # of a word in a query whose words are told singly
+    prefix = ""  # of a word in a query whose words are sent singly
     signs = "-"  # that may be in a word of a query
     rows: str  # where the list of results is in a reply: see `read_fields`
     fields: str
@@ -56,17 +56,17 @@ class TableService(Service):
     def search(self, query: str) -> tuple[Hit, ...]:
         """What it finds, best first. Raises SearchFailed."""
         query, options = self.options.for_query(query)
-        told = telling_words(query, self.signs)
+        terms = telling_words(query, self.signs)
         words = {"q": query, "mail": self.settings.scholar_contact, "key": self.key}
-        words["or"] = " OR ".join(f"{self.prefix}{word}" for word in told[:MAX_WORDS])
-        words["all"] = textwrap.shorten(" ".join(told[:MAX_TOGETHER]), MAX_CHARS, placeholder="")
+        words["or"] = " OR ".join(f"{self.prefix}{word}" for word in terms[:MAX_WORDS])
+        words["all"] = textwrap.shorten(" ".join(terms[:MAX_TOGETHER]), MAX_CHARS, placeholder="")
         words["count"] = str(options.max_results)
         words["since"] = self.since.format(day=options.since) if options.since else ""
         pairs = (pair.partition("=") for pair in self.asked.split("&"))
-        asked = {name: text for name, _, form in pairs if (text := form.format_map(words))}
+        parameters = {name: text for name, _, form in pairs if (text := form.format_map(words))}
         with suppress(OSError, UsageError):  # a folder that cannot be written
             RateLimiter(self._turns).acquire(self.name)
-        data = self.endpoint.fetch(self.path, headers=self.headers, params=asked)
+        data = self.endpoint.fetch(self.path, headers=self.headers, params=parameters)
         return tuple(hit for one in self.read(data) for hit in self.build(one))
 
     def read(self, data: bytes) -> Iterator[Json]:
@@ -94,8 +94,8 @@ def read_fields(row: object, fields: str) -> Json:
 def read_path(row: object, path: str) -> Any:
     """The value at one path, as `read_fields` has it."""
     if "+" in path:
-        found = (as_text(read_path(row, one)) for one in path.split("+"))
-        return "-".join(dict.fromkeys(filter(None, found)))
+        texts = (as_text(read_path(row, one)) for one in path.split("+"))
+        return "-".join(dict.fromkeys(filter(None, texts)))
     steps = (one.split(".") for one in path.split("|"))
     return next((value for keys in steps if (value := get_path(row, *keys))), None)
 
@@ -110,7 +110,7 @@ def as_text(value: object) -> str:
 def telling_words(query: str, signs: str = "-") -> list[str]:
     """The telling words of a query, without signs that mean something to a service.
 
-    For services that ask for all words else: the words of a question stand in few texts together.
+    For services that ask for all words else: few texts have all words of a question.
     """
     plain = "".join(char if char.isalnum() or char in signs else " " for char in query)
     words = [

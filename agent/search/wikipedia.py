@@ -38,9 +38,9 @@ class Wikipedia(Service):
         wiki = f"https://{self.options.locale_for(query).language}.wikipedia.org"
         wiki = self.endpoint.base_url.rstrip("/") or wiki
         endpoint = replace(self.endpoint, base_url=wiki)
-        asked = {"action": "query", "list": "search", "format": "json", "srsearch": query}
-        asked["srlimit"] = str(self.options.max_results)
-        body = endpoint.call("/w/api.php", headers=self.headers, params=asked)
+        parameters = {"action": "query", "list": "search", "format": "json", "srsearch": query}
+        parameters["srlimit"] = str(self.options.max_results)
+        body = endpoint.call("/w/api.php", headers=self.headers, params=parameters)
         if error := body.get("error"):
             outcome = ERROR_CODES.get(str(get_path(error, "code")), "rejected")
             raise endpoint.error_from_message(body, outcome)

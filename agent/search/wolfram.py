@@ -48,10 +48,10 @@ class ComputedPages:
         self._wolfram, self._reader, self._read = wolfram, reader, read
         self._hits: dict[str, Hit] = {}
 
-    def keep(self, found: SearchResults) -> SearchResults:
+    def keep(self, results: SearchResults) -> SearchResults:
         """Remember the results of a search."""
-        self._hits |= {canonical_url(hit.url): hit for hit in found.hits if hit.computed}
-        return found
+        self._hits |= {canonical_url(hit.url): hit for hit in results.hits if hit.computed}
+        return results
 
     def read(self, url: str) -> Page:
         """A result, or any other page. Raises ReadFailed."""
@@ -63,7 +63,6 @@ class ComputedPages:
         return page.model_copy(update={"text_from": Wolfram.name})
 
     def _compute(self, url: str) -> Hit | None:
-        """What a query gives that stands in an address; None where there is none."""
         start, _, query = url.partition("?i=")
         if start != PAGE.partition("?")[0] or not query:
             return None

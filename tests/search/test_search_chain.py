@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from agent.errors import SearchFailed
-from agent.search.circuit_breaker import CircuitBreaker, Cooldowns
+from agent.search.circuit_breaker import COOLDOWN, CircuitBreaker
 from agent.search.provider_chain import SearchChain
 from agent.state import Attempt, Hit, Outcome, SearchResults
 
@@ -150,7 +150,7 @@ def test_any_other_failure_moves_on_and_the_third_in_a_row_rests(outcome: Outcom
     for _ in range(4):
         assert outcomes(world.chain("q")) == [f"a:{outcome}", "b:ok"]
     assert world.names() == "ab" * 3 + "b"
-    world.clock.time += Cooldowns().default
+    world.clock.time += COOLDOWN
     world.chain("q")  # one try after the rest; it fails, so it rests again
     world.chain("q")
     assert world.names() == "ab" * 3 + "b" + "ab" + "b"
@@ -158,7 +158,7 @@ def test_any_other_failure_moves_on_and_the_third_in_a_row_rests(outcome: Outcom
 
 def test_a_success_does_not_end_a_rest_that_the_service_asked_for() -> None:
     """Two queries at once: the one that was answered later must not undo the other's refusal."""
-    breaker = CircuitBreaker(Cooldowns(), Clock())
+    breaker = CircuitBreaker(Clock())
     breaker.record(Attempt(what="search", provider="a", outcome="rate_limited"), 10)
     breaker.record(Attempt(what="search", provider="a", outcome="ok"), None)
     assert breaker.skipped_attempt("a")

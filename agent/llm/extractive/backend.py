@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from agent.calls import Task
@@ -26,7 +26,7 @@ MOST_FIELDS = 12  # of a page, as slots
 
 
 class Extractive:
-    """The backend that stands in where no model is used: deterministic, offline, in milliseconds.
+    """The backend where no model is used: deterministic, offline, in milliseconds.
 
     It finds passages and fields and quotes them; it writes nothing and plans no slots.
     """
@@ -50,11 +50,8 @@ class Extractive:
             "mend": lambda _: {"answer": "", "citations": []},
         }
         if task.name not in answers:
-            raise ModelFailed(
-                f"The extractive engine cannot {task.name.replace('_', ' ')}.",
-                "Choose a model with --llm.",
-                outcome="unsupported",
-            )
+            fault = f"The extractive backend cannot {task.name.replace('_', ' ')}."
+            raise ModelFailed(fault, "Choose a model with --llm.", outcome="unsupported")
         answer = answers[task.name](task)
         confidence = answer.pop("confidence", None)
         return Generation(text=json.dumps(answer, ensure_ascii=False), confidence=confidence)
@@ -78,28 +75,25 @@ class Extractive:
 
 
 def _make_queries(task: Task[Any]) -> dict[str, Any]:
-    """The question, its words, and what the caller's slots ask of them; no slots of its own."""
     question = read_question(task.topic)
     names = find_question_names(task.topic, stop_words(question.language))
     written = _written_words(question)
     about = " ".join(names) or " ".join(written[:6])
-    asked = [f"{about} {slot_words(slot)}" for slot in task.slots]
-    found = [question.text, " ".join(written), *asked, *names]
-    queries = list(dict.fromkeys(query[:300] for query in found if query.strip()))
+    of_slots = [f"{about} {slot_words(slot)}" for slot in task.slots]
+    candidates = [question.text, " ".join(written), *of_slots, *names]
+    queries = list(dict.fromkeys(query[:300] for query in candidates if query.strip()))
     return {"queries": queries[:QUERIES] or [task.topic], "slots": []}
 
 
 def _written_words(question: Question) -> list[str]:
-    """The content words of a question as written; a run without blanks in pieces."""
-    found = re.findall(r"[\w'’.&-]*\w", question.text)
-    if len(found) == 1 and re.match(f"[{CJK}]", found[0][-1]):
-        found = [found[0][i : i + 4] for i in range(0, len(found[0]), 4)]
+    words = re.findall(r"[\w'’.&-]*\w", question.text)
+    if len(words) == 1 and re.match(f"[{CJK}]", words[0][-1]):
+        words = [words[0][i : i + 4] for i in range(0, len(words[0]), 4)]
     stop = stop_words(question.language)
-    return [word for word in found if word.casefold() not in stop]
+    return [word for word in words if word.casefold() not in stop]
 
 
 def _understand(task: Task[Any]) -> dict[str, Any]:
-    """A question that names nothing is about what the one before it named."""
     earlier, topic = getattr(task, "earlier", ()), task.topic
     if earlier and not find_question_names(topic):
         words = _written_words(read_question(earlier[-1].question))
@@ -119,57 +113,48 @@ class _Finder:
         self.limit = int(getattr(task, "max_words", 80))
         self.named = task.slots
         lines = read_lines(task.evidence)
-        self.ranked: list[sentence_ranking.Scored] = sentence_ranking.score_lines(
-            lines, self.question
-        )
+        self.ranked = sentence_ranking.score_lines(lines, self.question)
         self.pages = labelled_fields.read_pages(lines, self.question)
 
     @cached_property
     def fillings(self) -> dict[str, list[LabelledValue]]:
-        """The fields of each slot that the caller named and that one fills."""
-        found = {
-            s.name: labelled_fields.fill_slot(s, self.question, self.pages) for s in self.named
-        }
-        return {name: told for name, told in found.items() if told}
+        fill = partial(labelled_fields.fill_slot, question=self.question, pages=self.pages)
+        by_slot = {slot.name: fill(slot) for slot in self.named}
+        return {name: fields for name, fields in by_slot.items() if fields}
 
     @cached_property
     def own_fields(self) -> tuple[list[LabelledValue], bool]:
         """The fields that are the slots where nobody named one, and whether these settle it."""
-        return (
-            ([], False) if self.named else labelled_fields.suggest_fields(self.question, self.pages)
-        )
+        if self.named:
+            return [], False
+        return labelled_fields.suggest_fields(self.question, self.pages)
 
     @property
     def is_whole(self) -> bool:
-        """Whether fields say all that is asked."""
         return len(self.fillings) == len(self.named) if self.named else self.own_fields[1]
 
     @cached_property
     def confidence(self) -> float:
-        """How likely the lines answer."""
         return sentence_ranking.rate_answer(self.ranked, self.question)
 
     @property
-    def is_told(self) -> bool:
-        """Whether there is something to show."""
+    def has_answer(self) -> bool:
         return self.confidence >= sentence_ranking.ANSWERED or self.is_whole or bool(self.fillings)
 
     def lines(self) -> list[Line]:
-        """At most three lines: those that fill slots, then the best of the page that settles it."""
         if self.named and self.is_whole:
-            found = []
+            chosen = []
         else:
             own = {field.line.source for field in self.own_fields[0] if self.is_whole}
             unasked = labelled_fields.unasked_lines(self.question, self.pages)
             ranked = [s for s in self.ranked if not own or s.line.source in own]
             ranked = [s for s in ranked if s.line not in unasked]
-            found = sentence_ranking.choose_lines(ranked, self.question, self.limit)
-        fills = [told[0].line for told in self.fillings.values()]
-        return list(dict.fromkeys((*fills, *found)))[: sentence_ranking.MOST]
+            chosen = sentence_ranking.choose_lines(ranked, self.question, self.limit)
+        fills = [fields[0].line for fields in self.fillings.values()]
+        return list(dict.fromkeys((*fills, *chosen)))[: sentence_ranking.MOST]
 
     def draft(self) -> dict[str, Any]:
-        """The passages as an answer; none below the line."""
-        lines = self.lines() if self.is_told else []
+        lines = self.lines() if self.has_answer else []
         return {
             "answer": _write(lines),
             "citations": list(map(_cite, lines)),
@@ -177,15 +162,14 @@ class _Finder:
         }
 
     def rows(self) -> list[dict[str, Any]]:
-        """A row for each slot and page that fills it; one without a value where none does."""
         empty = {"value": None, "source": None, "quote": ""}
         rows = []
         for slot in self.named:
             name = slot.name.partition("[]")[0]
-            told = self.fillings.get(slot.name, ())
-            rows += [_make_row(name, field, is_list="[]" in slot.name) for field in told]
-            rows += [] if told else [{"name": name, **empty}]
-        for field in self.own_fields[0][:MOST_FIELDS] if self.is_told else ():
+            fields = self.fillings.get(slot.name, ())
+            rows += [_make_row(name, field, is_list="[]" in slot.name) for field in fields]
+            rows += [] if fields else [{"name": name, **empty}]
+        for field in self.own_fields[0][:MOST_FIELDS] if self.has_answer else ():
             name = re.sub(r"\W+", "_", field.label.casefold()).strip("_")
             rows += [_make_row(name, field, is_list=False)] if name else []
         return rows
@@ -202,7 +186,6 @@ def _cite(line: Line) -> dict[str, Any]:
 
 
 def _write(lines: Sequence[Line]) -> str:
-    """Quoted lines, each with its marker; what is no sentence has a line of its own."""
     text, before = "", " "
     for line in lines:
         apart = " " if line.text.rstrip(CLOSING).endswith(STOPS) else "\n"
@@ -225,22 +208,21 @@ def _reflect(task: Task[Any]) -> dict[str, Any]:
 
 def _next_queries(finder: _Finder, task: Task[Any]) -> list[str]:
     """Names in the best lines that have no page of their own: the way to a second fact."""
-    known = finder.question.text.casefold()
+    asked_text = finder.question.text.casefold()
     titles = {excerpt.title.casefold() for excerpt in task.evidence}
     best = sorted(finder.ranked, key=lambda s: -s.score)[:2]
     names = dict.fromkeys(name for s in best for name in find_names(s.line.text))
-    return [n for n in names if n.casefold() not in titles and n.casefold() not in known][:2]
+    return [n for n in names if n.casefold() not in titles and n.casefold() not in asked_text][:2]
 
 
 def _decide(task: Task[Any]) -> dict[str, Any]:
-    """Search what is new, names in the best lines first; then show what was found."""
     before = {query.casefold() for query in getattr(task, "queries", ())}
     finder = _Finder(task)
     hops = _next_queries(finder, task) if task.evidence else []
     planned = _make_queries(task)["queries"]
     fresh = [query for query in (*hops, *planned) if query.casefold() not in before]
     is_early = len(before) <= FURTHER and not finder.is_whole
-    if fresh and (not finder.is_told or (is_early and fresh[0] in hops)):
+    if fresh and (not finder.has_answer or (is_early and fresh[0] in hops)):
         return {"action": "search_web", "queries": fresh[:FURTHER]}
     return {"action": "return_answer", **finder.draft()}
 
@@ -255,15 +237,14 @@ def _make_plan(task: Task[Any]) -> dict[str, Any]:
 
 
 def _write_section(task: Task[Any]) -> dict[str, Any]:
-    """The lines that fit the questions of a section, or its heading."""
     heading = getattr(task, "heading", "")
     whole = task.topic if heading in task.topic else f"{task.topic} {heading}"
-    asked = [slot.name for slot in task.slots] or [whole, *getattr(task, "questions", ())]
+    topics = [slot.name for slot in task.slots] or [whole, *getattr(task, "questions", ())]
     lines: dict[Line, None] = {}
     sure = 0.0
-    for topic in asked:
+    for topic in topics:
         finder = _Finder(task.model_copy(update={"topic": topic, "slots": ()}))
-        if finder.is_told:
+        if finder.has_answer:
             lines |= dict.fromkeys(finder.lines())
             sure = max(sure, finder.confidence)
         elif topic == whole:
@@ -273,7 +254,6 @@ def _write_section(task: Task[Any]) -> dict[str, Any]:
 
 
 def _sum_up(task: Task[Any]) -> dict[str, Any]:
-    """The first sentence of each section."""
     rows, at = [], 1
     for own in getattr(task, "sections", ()):
         rows += [{"text": own[0], "of": [at]}] if own else []

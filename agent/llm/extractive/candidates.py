@@ -1,4 +1,4 @@
-"""The sentences of the evidence that could be quoted, each with what stands above it."""
+"""The sentences of the evidence that could be quoted, each with its title and heading."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def read_question(text: str) -> Question:
 
 
 class Line(NamedTuple):
-    """A sentence, and where it stands."""
+    """A sentence, and its place."""
 
     source: int
     title: str
@@ -56,7 +56,7 @@ class Line(NamedTuple):
     at: int  # in its passage
     text: str
     heading: str
-    is_whole: bool = False  # nothing else stands in its line of the page
+    is_whole: bool = False  # it is a whole line of the page
     is_below: bool = False  # right below the line before it
 
     @property
@@ -66,14 +66,14 @@ class Line(NamedTuple):
 
     @property
     def is_label(self) -> bool:
-        """Whether it tells nothing by itself: a few words, what opens a list, a question."""
+        """Whether it states nothing by itself: a few words, what opens a list, a question."""
         text = self.text.rstrip(CLOSING)
         is_short = count_words(text) < FEWEST_WORDS and not text.endswith(STOPS)
         is_field = is_row(text) or _FIELD.search(text)
         return text.endswith((":", "：")) or ends_as_question(text) or (is_short and not is_field)
 
     def is_beside(self, other: Line) -> bool:
-        """Whether it stands right before or behind another one."""
+        """Whether it is right before or after another one."""
         return self[:3] == other[:3] and abs(self.at - other.at) == 1
 
 
@@ -111,7 +111,6 @@ def _read_passage(excerpt: Excerpt, number: int, passage: str, heading: str) -> 
 
 
 def _drop_site(title: str) -> str:
-    """A title without the name of the site behind it."""
     parts = re.split(r"\s[-—|·]\s", title)
     is_site = len(parts) > 1 and len(parts[-1].split()) < 4
     return title[: title.rindex(parts[-1])].rstrip(" -—|·") if is_site else title

@@ -30,27 +30,25 @@ class LabelledValue(NamedTuple):
 
 def find_fields(lines: Sequence[Line]) -> list[LabelledValue]:
     """The labelled fields among lines, in order."""
-    found: list[LabelledValue] = []
+    rows: list[LabelledValue] = []
     head: list[str] = []
     for line in (line for line in lines if line.is_whole and not ends_as_question(line.text)):
         cells = [cell.strip() for cell in line.text.strip("| ").split(" | ")]
         head = head if line.is_below and len(head) == len(cells) else []
         own = list(_read_cells(cells, head, line))
-        found += own
+        rows += own
         head = head or (cells if len(cells) > 1 and not any(field.row for field in own) else [])
-    return [f for f in found if 0 < len(f.value) <= LONGEST_VALUE and len(f.label) <= LONGEST_LABEL]
+    return [f for f in rows if 0 < len(f.value) <= LONGEST_VALUE and len(f.label) <= LONGEST_LABEL]
 
 
 def _read_cells(cells: Sequence[str], head: Sequence[str], line: Line) -> Iterator[LabelledValue]:
-    """The fields of a line: those in its cells, a pair of cells, cells below a head."""
     read = [_LABELLED.fullmatch(cell) for cell in cells]
     row = "" if read[0] else cells[0]
     if len(cells) == 2 and not any(read):
         yield LabelledValue(cells[0].rstrip(":："), cells[1], line)
+    name = row if len(cells) > 1 else ""
     for one in filter(None, read):
-        yield LabelledValue(
-            one[1].strip("*_ "), one[2].strip(), line, row if len(cells) > 1 else ""
-        )
+        yield LabelledValue(one[1].strip("*_ "), one[2].strip(), line, name)
     if len(head) == len(cells) and not any(read):
         yield from (LabelledValue(head[n], cells[n], line, row) for n in range(1, len(cells)))
 
@@ -64,24 +62,24 @@ class PageFields(NamedTuple):
 
     def fit(self, question: Question) -> float:
         """How well its title fits a question: Dice's coefficient; 0 where it says too little."""
-        said = len(self.title.intersection(question.words))
-        is_named = said and said >= NAMED * len(self.title)
-        return 2 * said / (len(self.title) + len(question.words)) if is_named else 0.0
+        shared = len(self.title.intersection(question.words))
+        is_named = shared and shared >= NAMED * len(self.title)
+        return 2 * shared / (len(self.title) + len(question.words)) if is_named else 0.0
 
     def settles(self, question: Question) -> bool:
         """Whether one field has every word of a question but the content words of the title.
 
         Stop words too: `Opened: 1931` answers neither who opened it nor why.
         """
-        asked = set(_WORD.findall(question.text.casefold()))
-        named = {word for word in asked if _is_of(question.read(word), self.title)}
+        words = set(_WORD.findall(question.text.casefold()))
+        named = {word for word in words if _is_of(question.read(word), self.title)}
         fields = (f"{one.label} {one.value}" for one in self.fields if not one.row)
-        said = (set(_WORD.findall(text.casefold())) for text in fields)
-        return any(asked - named <= words for words in said) and asked > named
+        stated = (set(_WORD.findall(text.casefold())) for text in fields)
+        return any(words - named <= field_words for field_words in stated) and words > named
 
 
-def _is_of(words: Sequence[str], known: frozenset[str]) -> bool:
-    return bool(words) and known.issuperset(words)
+def _is_of(words: Sequence[str], others: frozenset[str]) -> bool:
+    return bool(words) and others.issuperset(words)
 
 
 def read_pages(lines: Sequence[Line], question: Question) -> dict[int, PageFields]:
@@ -109,17 +107,17 @@ def fill_slot(
     shares = word_shares(question.words, [page.words for page in pages.values()])
     name = slot.name.removesuffix("[]").rpartition(".")[2]
     own = _name_of(slot_words(name), question)
-    found = {
+    matching = {
         n: named
         for n, page in pages.items()
         if (named := [f for f in page.fields if _is_meant(f, own, question) and _fits(f, slot)])
         and sum(share for word, share in shares.items() if word in page.words) >= SPOKEN
     }
-    best = max((pages[n].fit(question) for n in found), default=0.0)
-    told = {n: fields for n, fields in found.items() if pages[n].fit(question) == best}
-    if len({pages[n].title for n in told}) != 1 or any(map(_differ, told.values())):
+    best = max((pages[n].fit(question) for n in matching), default=0.0)
+    fitting = {n: fields for n, fields in matching.items() if pages[n].fit(question) == best}
+    if len({pages[n].title for n in fitting}) != 1 or any(map(_differ, fitting.values())):
         return []
-    return [fields[0] for fields in told.values()]
+    return [fields[0] for fields in fitting.values()]
 
 
 def _name_of(text: str, question: Question) -> frozenset[str]:
@@ -138,7 +136,6 @@ def _fits(field: LabelledValue, slot: Slot) -> bool:
 
 
 def _differ(fields: Sequence[LabelledValue]) -> bool:
-    """Whether fields of one page have several values."""
     return len({field.value for field in fields}) > 1
 
 
@@ -150,16 +147,15 @@ def suggest_fields(
     With them are those of pages of the very same title, which may disagree.
     """
     best = max((page.fit(question) for page in pages.values()), default=0.0)
-    told = {n: page for n, page in pages.items() if best and page.fit(question) == best}
-    if len({page.title for page in told.values()}) != 1:
+    fitting = {n: page for n, page in pages.items() if best and page.fit(question) == best}
+    if len({page.title for page in fitting.values()}) != 1:
         return [], False
     settling = {n for n, page in pages.items() if page.settles(question)}
-    fields = [field for page in told.values() for field in _certain_fields(page)]
-    return fields, bool(settling) and settling <= told.keys()
+    fields = [field for page in fitting.values() for field in _certain_fields(page)]
+    return fields, bool(settling) and settling <= fitting.keys()
 
 
 def _certain_fields(page: PageFields) -> Iterator[LabelledValue]:
-    """The fields of a page outside of rows whose label has one value there."""
     by_label: dict[str, list[LabelledValue]] = {}
     for field in (field for field in page.fields if not field.row):
         by_label.setdefault(field.label.casefold(), []).append(field)
@@ -170,11 +166,11 @@ def _certain_fields(page: PageFields) -> Iterator[LabelledValue]:
 
 def unasked_lines(question: Question, pages: Mapping[int, PageFields]) -> set[Line]:
     """The lines of fields, but sentences, of which the question has no label."""
-    asked = frozenset(question.words)
+    words = frozenset(question.words)
     fields = [field for page in pages.values() for field in page.fields]
-    told = {
+    asked = {
         field.line
         for field in fields
-        if field.value.endswith(STOPS) or _name_of(field.label, question) <= asked
+        if field.value.endswith(STOPS) or _name_of(field.label, question) <= words
     }
-    return {field.line for field in fields} - told
+    return {field.line for field in fields} - asked

@@ -14,15 +14,15 @@ from agent.llm.extractive.candidates import Line, Question
 MOST = 3  # sentences of an answer
 CANDIDATES = 25
 COPIED = 0.2  # a sentence with no larger share of new words repeats another one
-TITLE = 0.8  # how much a word counts that stands above a sentence, in its title or heading
+TITLE = 0.8  # how much a word counts in the title or heading of a sentence
 #: Weights of what ranks a sentence, fitted to the half for tuning of `python -m evals.extractive`.
 WEIGHTS = {"bm25": 1.8, "cover": 2.2, "source": 1.6, "hop": 2.7}
 NEW, LINKED, NEXT = 3.0, 1.0, 1.0
 #: Log odds that the best sentences answer, fitted there to each question with its page and without.
 ODDS = {"cover": 1.73, "together": 1.8, "title": 1.16, "same_page": 0.75, "base": -3.89}
 MOST_SURE = 0.95
-#: The least confidence from which sentences are told. On the half for tuning 45.7% were right with
-#: the page, and 19.5% were told without it and not right.
+#: The least confidence from which sentences are shown. On the half for tuning 45.7% were right with
+#: the page, and 19.5% were shown without it and not right.
 ANSWERED = 0.31
 
 
@@ -67,9 +67,9 @@ def _hop_shares(
     lines: Sequence[Line], covers: Sequence[float], question: Question
 ) -> dict[int, float]:
     """For each page that the question does not name, how well a line elsewhere fits that does."""
-    told = question.text.casefold()
+    asked_text = question.text.casefold()
     names = {line.source: plain_name(line.title).casefold() for line in lines}
-    fresh = {n: name for n, name in names.items() if len(name) > 3 and name not in told}
+    fresh = {n: name for n, name in names.items() if len(name) > 3 and name not in asked_text}
     best: dict[int, float] = {}
     for line, cover in zip(lines, covers, strict=True):
         text = line.text.casefold()
@@ -92,15 +92,14 @@ def choose_lines(ranked: Sequence[Scored], question: Question, limit: int) -> li
 
 
 def _worth(one: Scored, picked: Sequence[Scored], question: Question) -> float:
-    """A line's score, given those that are already there."""
     if not picked:
         return one.score
-    said = frozenset[str]().union(*(s.found for s in picked))
+    covered = frozenset[str]().union(*(s.found for s in picked))
     text = " ".join(s.line.text for s in picked).casefold()
     name = plain_name(one.line.title).casefold()
     is_linked = len(name) > 3 and name in text and one.line.source != picked[0].line.source
     is_next = any(one.line.is_beside(s.line) for s in picked)
-    new = len(one.found - said) / (len(question.words) or 1)
+    new = len(one.found - covered) / (len(question.words) or 1)
     return one.score + NEW * new + LINKED * is_linked + NEXT * is_next
 
 
@@ -114,8 +113,8 @@ def rate_answer(ranked: Sequence[Scored], question: Question) -> float:
 
     0 where the question has no word, or where a name or a number of it is nowhere.
     """
-    said = {word for scored in ranked for word in scored.found}
-    is_lost = any(map(said.isdisjoint, question.exact))
+    covered = {word for scored in ranked for word in scored.found}
+    is_lost = any(map(covered.isdisjoint, question.exact))
     if is_lost or not ranked or not any(map(str.isalpha, "".join(question.words))):
         return 0.0
     odds = sum(ODDS[name] * value for name, value in answer_signs(ranked, question).items())
@@ -123,7 +122,7 @@ def rate_answer(ranked: Sequence[Scored], question: Question) -> float:
 
 
 def answer_signs(ranked: Sequence[Scored], question: Question) -> dict[str, float]:
-    """What tells whether the best lines answer, each between 0 and 1."""
+    """The features of whether the best lines answer, each between 0 and 1."""
     best = sorted((s for s in ranked if not s.line.is_label), key=lambda s: -s.score)[:MOST]
     best = best or list(ranked[:1])
     together = frozenset[str]().union(*(s.found for s in best))

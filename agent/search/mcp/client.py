@@ -53,8 +53,10 @@ class McpClient:
         self._runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
         self._loop = self._runner.get_loop()
         self._task: asyncio.Task[None] | None = None
-        self._said: IO[str] | None = None  # where the supervisor of its process says why it ended
-        self._words = ""  # what it said
+        self._errors: IO[str] | None = (
+            None  # where the supervisor of its process writes why it ended
+        )
+        self._end_reason = ""  # by the supervisor
         self._status = 0  # of HTTP, of the last response
         self._bytes_left = MAX_BYTES
         spawn(self._run).add_done_callback(self._note_end)
@@ -69,11 +71,11 @@ class McpClient:
         params = types.CallToolRequestParams(name=tool, arguments=arguments)
         request = types.CallToolRequest(params=params)
         # not `Client.call_tool`: it runs the patterns of the server's own schema over the result
-        found = self._ask(lambda c: c.session.send_request(request, types.CallToolResult))
-        if found.is_error:
-            texts = (block.text for block in found.content if block.type == "text")
+        result = self._ask(lambda c: c.session.send_request(request, types.CallToolResult))
+        if result.is_error:
+            texts = (block.text for block in result.content if block.type == "text")
             raise self._error("rejected", f"its tool failed: {' '.join(texts)}")
-        return found
+        return result
 
     def read(self, uri: str) -> types.ReadResourceResult:
         """A resource. Raises ExternalCallError."""
@@ -97,11 +99,11 @@ class McpClient:
         async def ask() -> ResultT:
             return await request(client)
 
-        asked = ask()
+        coroutine = ask()
         try:
-            return self._wait(asyncio.run_coroutine_threadsafe(asked, self._loop))
+            return self._wait(asyncio.run_coroutine_threadsafe(coroutine, self._loop))
         except RuntimeError:  # the loop has ended meanwhile
-            asked.close()
+            coroutine.close()
             raise self._give_up("unavailable", "it ended") from None
 
     def _wait(self, future: Future[ResultT]) -> ResultT:
@@ -126,9 +128,8 @@ class McpClient:
         raise self._give_up("unavailable", error.error.message)
 
     def _give_up(self, outcome: Outcome, detail: str) -> ExternalCallError:
-        """Ask it no more, and end it. The first fault is the one that is told."""
         self._listen()
-        fault = self._error(outcome, self._words or detail)
+        fault = self._error(outcome, self._end_reason or detail)
         with self._lock:
             fault = self.fault = self.fault or fault
         self.close()
@@ -144,8 +145,7 @@ class McpClient:
     # --- in the thread of the loop ----------------------------------------------------------------
 
     def _run(self) -> None:
-        """Keep the connection until it is closed."""
-        logging.getLogger("mcp.client").setLevel(logging.CRITICAL)  # it would tell each odd line
+        logging.getLogger("mcp.client").setLevel(logging.CRITICAL)  # it would log each odd line
         with self._runner:
             self._runner.run(self._serve())
 
@@ -156,7 +156,7 @@ class McpClient:
             task.cancel()
 
     def _note_end(self, ended: Future[None]) -> None:
-        """Tell those who wait for a connection that there is none."""
+        """Release those who wait for a connection: there is none."""
         error = ended.exception() or self.fault or self._error("unavailable", "it ended")
         if not self._connected.done():
             self._connected.set_exception(error)
@@ -174,9 +174,8 @@ class McpClient:
             await asyncio.Event().wait()  # until it is cancelled
 
     def _start(self, stack: AsyncExitStack) -> Any:
-        """The transport to the process of a command, which `supervisor.py` bounds and ends."""
-        said = tempfile.TemporaryFile("w+")  # noqa: SIM115 - on the stack
-        self._said = stack.enter_context(said)
+        errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 - on the stack
+        self._errors = stack.enter_context(errors)
         stack.callback(self._listen)
         bounds = [SUPERVISOR, "messages", str(MAX_MESSAGE), str(MAX_BYTES)]
         process = StdioServerParameters(
@@ -185,14 +184,13 @@ class McpClient:
             env=self._server.env,
             cwd=self._server.cwd or None,
         )
-        return stdio_client(process, errlog=self._said)
+        return stdio_client(process, errlog=self._errors)
 
     def _listen(self) -> None:
-        """Take what the supervisor said, as long as the connection has not ended."""
         with suppress(ValueError):
-            if self._said:
-                said = os.pread(self._said.fileno(), MAX_DETAIL, 0).decode("utf-8", "replace")
-                self._words = said.strip()
+            if self._errors:
+                message = os.pread(self._errors.fileno(), MAX_DETAIL, 0).decode("utf-8", "replace")
+                self._end_reason = message.strip()
 
     async def _open_http(self, stack: AsyncExitStack) -> Any:
         """The transport to an address: it follows no redirect to another origin."""
@@ -210,7 +208,6 @@ class McpClient:
         )
 
     async def _bound(self, response: httpx2.Response) -> None:
-        """Let a response be read as it comes, and in bounds alone."""
         self._status = response.status_code
         if response.headers.get("content-encoding", "identity") != "identity":
             raise httpx2.DecodingError("a reply is compressed")
@@ -241,7 +238,6 @@ class _BoundedBody(httpx2.AsyncByteStream):
 
 
 async def _list_tools(client: Client) -> AsyncIterator[types.Tool]:
-    """The tools of a server, page by page."""
     cursor: str | None = None
     count = 0
     while count < MAX_TOOLS:

@@ -97,7 +97,6 @@ def _rows_of_block(block: Any) -> Iterable[Row]:
 
 
 def _row_of_resource(resource: Any) -> Row:
-    """An embedded resource: of text, or of bytes in base64."""
     data = getattr(resource, "text", "").encode("utf-8", "replace")
     with suppress(ValueError):
         data = data or b64decode(getattr(resource, "blob", ""), validate=True)
@@ -106,7 +105,6 @@ def _row_of_resource(resource: Any) -> Row:
 
 
 def _rows_of_text(text: str) -> Iterator[Row]:
-    """A row for each address in a text, with the paragraph that it stands in; else the text."""
     rows = [
         Row(url, title=_title_of(part, url), text=part)
         for part in text.split("\n\n")
@@ -116,7 +114,6 @@ def _rows_of_text(text: str) -> Iterator[Row]:
 
 
 def _title_of(part: str, url: str) -> str:
-    """The first line that is not the address, without what names it."""
     lines = (line.strip(" #*-") for line in part.splitlines())
     first = next((line for line in lines if line and not (url and url in line)), "")
     return first.removeprefix("Title:").strip()
@@ -129,7 +126,7 @@ def _parse(text: str) -> Any:
 
 
 def _rows_of_value(value: Any) -> list[Row]:
-    return [row for found in _find_objects(value, MAX_DEPTH) if (row := _row_of_object(found))]
+    return [row for item in _find_objects(value, MAX_DEPTH) if (row := _row_of_object(item))]
 
 
 def _find_objects(value: Any, depth: int) -> list[Json]:
@@ -139,19 +136,18 @@ def _find_objects(value: Any, depth: int) -> list[Json]:
     if not isinstance(value, dict) or not depth:
         return []
     for child in value.values():
-        found = _find_objects(child, depth - 1)
-        if any(map(_row_of_object, found)):
-            return found
+        objects = _find_objects(child, depth - 1)
+        if any(map(_row_of_object, objects)):
+            return objects
     return [value]
 
 
-def _row_of_object(found: Json) -> Row | None:
-    """A row of an object; None for one without address, id and text."""
-    url, own_id, title, text, date = (_first(found, names) for names in NAMES.values())
+def _row_of_object(item: Json) -> Row | None:
+    url, own_id, title, text, date = (_first(item, names) for names in NAMES.values())
     row = Row(url, own_id, title, text, date)
     return row if row.url or row.id or row.text else None
 
 
-def _first(found: Json, names: Iterable[str]) -> str:
-    values = (found.get(name) for name in names)
+def _first(item: Json, names: Iterable[str]) -> str:
+    values = (item.get(name) for name in names)
     return next((str(one) for one in values if isinstance(one, str | int) and one), "")

@@ -19,7 +19,7 @@ from agent.search.mcp.tool_choice import ADDRESSES, McpTool
 from agent.search.paid_providers import PaidHits
 from agent.settings import Settings
 from agent.settings.mcp_servers import McpServer, find_mcp_servers
-from agent.state import Attempt, Hit, Outcome, Page, SearchResults
+from agent.state import Attempt, Hit, Page, SearchResults
 from agent.state.sanitizing import sanitize_line
 from agent.state.urls import canonical_url, is_web_url
 from agent.state.values import hash_text
@@ -80,22 +80,20 @@ class McpSource:
         return f"{self.name}: {fault.message}" if fault and not self._is_closed else ""
 
     def search(self, query: str) -> PaidHits:
-        """What its tool finds; and what else is to be told of it. Raises SearchFailed."""
+        """What its tool finds, and an attempt for each refused row. Raises SearchFailed."""
         try:
             client = self._open()
             tool = client.tools.search
             if tool is None:
                 remedy = "Name its tool under search in RESEARCH_AGENT_MCP_SERVERS, if it has one."
-                raise ExternalCallError(
-                    "it has no tool that searches", remedy, outcome="unsupported"
-                )
+                raise ExternalCallError("it has no search tool", remedy, outcome="unsupported")
             rows = read_rows(client.call(tool.tool, {tool.argument: query}))
             fetch = client.tools.fetch
         except ExternalCallError as error:
             raise SearchFailed(error.message, error.remedy, outcome=error.outcome) from None
-        told: list[Attempt] = []
-        hits = tuple(hit for row in rows for hit in self._hits_of(row, fetch, told))
-        return PaidHits(hits, attempts=tuple(told))
+        refused: list[Attempt] = []
+        hits = tuple(hit for row in rows for hit in self._hits_of(row, fetch, refused))
+        return PaidHits(hits, attempts=tuple(refused))
 
     def probe(self) -> str:
         """Which of its tools are called. Raises SearchFailed."""
@@ -146,14 +144,10 @@ class McpSource:
                 self._client = McpClient(self.server, self._seconds)
             return self._client
 
-    def _tell(self, outcome: Outcome, detail: str, remedy: str = "") -> Attempt:
-        told = {"outcome": outcome, "detail": detail, "remedy": remedy}
-        return Attempt(what="search", provider=self.name, **told)
-
-    def _hits_of(self, row: Row, fetch: McpTool | None, told: list[Attempt]) -> Iterator[Hit]:
+    def _hits_of(self, row: Row, fetch: McpTool | None, refused: list[Attempt]) -> Iterator[Hit]:
         """A row as a hit: under its own address if that is one of the web.
 
-        One that could only be read where nothing may be read is told instead.
+        One at a private address is added to `refused`.
         """
         place = self._place_of(row, fetch)
         if place and place.kind == "text":
@@ -163,7 +157,8 @@ class McpSource:
             try:
                 self._guard.check_url(web)
             except ReadFailed as error:
-                told.append(self._tell(error.outcome, error.message, error.remedy))
+                why = {"outcome": error.outcome, "detail": error.message, "remedy": error.remedy}
+                refused.append(Attempt(what="search", provider=self.name, **why))
                 return
         snippet = row.text or row.data[:4000].decode("utf-8", "replace")
         for hit in parse_hit(web or (place and str(place)), row.title, snippet, row.date):
@@ -225,16 +220,16 @@ class McpReader:
         self._places: dict[str, McpPlace] = {}
         self._finders: dict[str, str] = {}  # the servers of the pages that they found
 
-    def keep(self, found: SearchResults) -> SearchResults:
+    def keep(self, results: SearchResults) -> SearchResults:
         """Remember where a server has what it found."""
-        for hit in found.hits:
-            if (finder := hit.own or found.provider) not in self._sources:
+        for hit in results.hits:
+            if (finder := hit.own or results.provider) not in self._sources:
                 continue
             self._finders.setdefault(canonical_url(hit.url), finder)
             for place in filter(None, map(McpPlace.parse, (*hit.places, hit.url))):
                 if PREFIX + place.server == finder:
                     self._places.setdefault(canonical_url(hit.url), place)
-        return found
+        return results
 
     def read(self, url: str) -> Page:
         """A page: by the server that found it, or else from the web. Raises ReadFailed."""

@@ -59,9 +59,8 @@ def _choose(
     offered: dict[str, Tool], named: str, task: str, arguments: Sequence[str]
 ) -> McpTool | None:
     if named and named not in offered:
-        raise ExternalCallError(
-            f"it has no tool {named!r}", "See RESEARCH_AGENT_MCP_SERVERS.", outcome="unsupported"
-        )
+        remedy = "See RESEARCH_AGENT_MCP_SERVERS."
+        raise ExternalCallError(f"it has no tool {named!r}", remedy, outcome="unsupported")
     tools = [offered[named]] if named else sorted(offered.values(), key=lambda t: t.name != task)
     fitting = (tool for tool in tools if named or _is_of_task(tool, task))
     calls = (McpTool(t.name, one) for t in fitting if (one := _argument_of(t, arguments)))
@@ -69,7 +68,6 @@ def _choose(
 
 
 def _is_of_task(tool: Tool, task: str) -> bool:
-    """Whether the name of a tool says what it does, and its annotations not that it changes."""
     if tool.annotations and tool.annotations.read_only_hint is False:
         return False
     words = {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", tool.name)}
@@ -80,7 +78,6 @@ def _is_of_task(tool: Tool, task: str) -> bool:
 
 
 def _argument_of(tool: Tool, names: Sequence[str]) -> str:
-    """The argument that takes a text, if the tool needs no other one; else ""."""
     needed = get_path(tool.input_schema, "required")
     needed = needed if isinstance(needed, list) else []
     for name in names:

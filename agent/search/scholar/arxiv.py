@@ -52,6 +52,5 @@ def _read_entry(entry: Element) -> Json:
 
 
 def _read(element: Element, name: str) -> str:
-    """The text of the first element below with a name, on one line."""
-    found = find_first(element, name)
-    return " ".join((found.text or "").split()) if found is not None else ""
+    child = find_first(element, name)
+    return " ".join((child.text or "").split()) if child is not None else ""

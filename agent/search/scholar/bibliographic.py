@@ -1,4 +1,4 @@
-"""Bibliographic services that reply in JSON: where each says what, and how it is asked."""
+"""Bibliographic services that reply in JSON: their requests and replies."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ MAX_INDEX = 2000  # words of an abstract
 
 
 def contact_headers(settings: Settings) -> dict[str, str]:
-    """The User-Agent with the contact of who asks, if there is one."""
+    """The User-Agent with the contact of the user, if there is one."""
     agent, contact = settings.user_agent or USER_AGENT, settings.scholar_contact
     return {"User-Agent": f"{agent} mailto:{contact}" if contact else agent}
 
 
 class ScholarService(TableService):
-    """A bibliographic service, which is told the contact of who asks in the User-Agent."""
+    """A bibliographic service, which gets the contact of the user in the User-Agent."""
 
     authors: str  # where a row has them: see `read_authors`
 
     @property
     def headers(self) -> dict[str, str]:
-        told = contact_headers(self.settings)
-        return told | ({"x-api-key": self.key} if self.key else {})
+        contact = contact_headers(self.settings)
+        return contact | ({"x-api-key": self.key} if self.key else {})
 
     def complete(self, row: Json) -> Json:
         return {"author": read_authors(row, self.authors)}
@@ -58,8 +58,8 @@ class EuropePmc(ScholarService):
         is_open = row.get("isOpenAccess") == "Y" and number.isalnum()
         place = f"{self.endpoint.base_url.rstrip('/')}/{number}/fullTextXML" if is_open else None
         page = f"https://europepmc.org/article/{row.get('source')}/{row.get('id')}"
-        told = {"title": str(row.get("title") or "").rstrip("."), "URL": page, "place": place}
-        return super().complete(row) | told
+        fields = {"title": str(row.get("title") or "").rstrip("."), "URL": page, "place": place}
+        return super().complete(row) | fields
 
 
 class OpenAlex(ScholarService):
@@ -68,7 +68,7 @@ class OpenAlex(ScholarService):
     name = "openalex"
 
     def complete(self, row: Json) -> Json:
-        """The abstract, which is told as its words, each with its places."""
+        """The abstract, which comes as its words, each with its places."""
         words: dict[int, str] = {}
         index = row.get("abstract_inverted_index")
         for word, places in index.items() if isinstance(index, dict) else ():

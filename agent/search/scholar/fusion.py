@@ -43,23 +43,22 @@ class Scholar(SideBySide):
         """One hit of the records of a work: as published rather than as a preprint.
 
         What the first record lacks the others give. It is retracted where a record of its version
-        says so: a preprint is also taken back for a published version that stands.
+        says so: a preprint is also taken back for a published version that is sound.
         """
         best = sorted(group, key=_lacks)
         works = [hit.work or {} for hit in best]
-        told: Json = {name: value for work in reversed(works) for name, value in work.items()}
-        told.pop("status", None)
-        is_preprint = told.get("type") == "article"
-        own = (work for work in works if is_preprint or work.get("type") != "article")
-        told |= {"status": "retracted"} if any("status" in work for work in own) else {}
-        if told.get("abstract"):  # whose service is named
-            told["source"] = next(work["source"] for work in works if "abstract" in work)
+        merged: Json = {name: value for work in reversed(works) for name, value in work.items()}
+        merged.pop("status", None)
+        is_preprint = merged.get("type") == "article"
+        of_version = (work for work in works if is_preprint or work.get("type") != "article")
+        merged |= {"status": "retracted"} if any("status" in work for work in of_version) else {}
+        if merged.get("abstract"):  # whose service is named
+            merged["source"] = next(work["source"] for work in works if "abstract" in work)
         snippet = next((hit.snippet for hit in best if hit.snippet), "")
         places = tuple(dict.fromkeys(place for hit in best for place in hit.places))
-        return best[0].model_copy(update={"work": told, "snippet": snippet, "places": places})
+        return best[0].model_copy(update={"work": merged, "snippet": snippet, "places": places})
 
 
 def _lacks(hit: Hit) -> tuple[bool, bool, int]:
-    """What is wanting in a record: a published version, a DOI, fields."""
     work = hit.work or {}
     return work.get("type") in ("article", "document"), "DOI" not in work, -len(work)

@@ -45,12 +45,12 @@ class OpenTexts:
         self._europepmc = own
         self._unpaywall = replace(own, base_url=settings.base_url("unpaywall"))
 
-    def keep(self, found: SearchResults) -> SearchResults:
+    def keep(self, results: SearchResults) -> SearchResults:
         """Remember the works of a search."""
-        for hit in found.hits:
+        for hit in results.hits:
             if hit.work and len(self._hits) < MAX_WORKS:
                 self._hits.setdefault(canonical_url(hit.url), hit)
-        return found
+        return results
 
     def read(self, url: str) -> Page:
         """The text of a work, or of any other page. Raises ReadFailed."""
@@ -83,12 +83,10 @@ class OpenTexts:
         yield from hit.places
         doi = (hit.work or {}).get("DOI", "")
         if doi and self._contact and not doi.startswith(ARXIV_DOI):
-            path = f"/{quote(doi, safe='/:;()._-')}"
+            path, params = f"/{quote(doi, safe='/:;()._-')}", {"email": self._contact}
             with suppress(ExternalCallError):
-                told = self._unpaywall.call(
-                    path, params={"email": self._contact}, headers=self._headers
-                )
-                place = get_path(told, "best_oa_location", "url_for_pdf")
+                record = self._unpaywall.call(path, params=params, headers=self._headers)
+                place = get_path(record, "best_oa_location", "url_for_pdf")
                 yield from [place] if isinstance(place, str) and is_place(place) else []
 
     def _read_place(self, place: str, hit: Hit) -> Page:

@@ -32,8 +32,10 @@ def read_authors(row: object, path: str) -> list[Json]:
     """Authors at `path:family:given:literal`, or at `path:name` with their names in one piece."""
     where, *names = path.split(":")
     rows = get_objects(row, *where.split("."))[:MAX_AUTHORS]
-    told = [[strip_markup(as_text(read_path(o, n)), MAX_FIELD) for n in names] for o in rows]
-    return [made for one in told if (made := make_name(*one))]
+    names_of_rows = [
+        [strip_markup(as_text(read_path(o, n)), MAX_FIELD) for n in names] for o in rows
+    ]
+    return [made for one in names_of_rows if (made := make_name(*one))]
 
 
 def make_name(family: str, given: str | None = None, literal: str = "") -> Json:
@@ -58,22 +60,22 @@ def build_hit(service: str, record: Json) -> Iterator[Hit]:
     if not title or not address:
         return
     names = "container-title publisher volume issue page PMID PMCID".split()
-    told = {name: strip_markup(as_text(record.get(name)), MAX_FIELD) for name in names}
+    fields = {name: strip_markup(as_text(record.get(name)), MAX_FIELD) for name in names}
     day = read_day(record.get("day"))
-    # blanks stand for the tags of JATS, which end lines
+    # blanks replace the tags of JATS, which end lines
     abstract = strip_markup(as_text(record.get("abstract")).replace("<", " <"), MAX_ABSTRACT)
     is_retracted = _tells_retraction(record.get("retracted"))
-    told |= {"id": doi or address, "title": title, "DOI": doi, "URL": address, "source": service}
-    told["type"] = "article" if doi.startswith(ARXIV_DOI) else read_type(record.get("type"))
-    told["status"] = "retracted" * (is_retracted or title.casefold().startswith(RETRACTED_TITLES))
-    work = {**told, "author": record.get("author"), "abstract": abstract}
+    fields |= {"id": doi or address, "title": title, "DOI": doi, "URL": address, "source": service}
+    fields["type"] = "article" if doi.startswith(ARXIV_DOI) else read_type(record.get("type"))
+    fields["status"] = "retracted" * (is_retracted or title.casefold().startswith(RETRACTED_TITLES))
+    work = {**fields, "author": record.get("author"), "abstract": abstract}
     work["issued"] = {"date-parts": [day]} if day else None
     place = record.get("place")
     dated = "-".join(f"{number:02}" for number in day) or None
-    given = {"url": address, "snippet": sanitize_line(abstract, MAX_SNIPPET), "date": dated}
+    texts = {"url": address, "snippet": sanitize_line(abstract, MAX_SNIPPET), "date": dated}
     places = (place,) if isinstance(place, str) and is_place(place) else ()
-    known = {name: value for name, value in work.items() if value}
-    yield Hit(title=title, work=known, places=places, **given)
+    filled = {name: value for name, value in work.items() if value}
+    yield Hit(title=title, work=filled, places=places, **texts)
 
 
 def is_place(url: str) -> bool:
@@ -82,7 +84,6 @@ def is_place(url: str) -> bool:
 
 
 def _find_address(doi: str, page: object) -> str:
-    """Where a work is: its page at arXiv, its DOI, or the page that the service names."""
     if doi.startswith(ARXIV_DOI):
         return f"https://arxiv.org/abs/{quote(doi.removeprefix(ARXIV_DOI), safe='/.')}"
     if doi:
@@ -102,7 +103,7 @@ def read_type(value: object) -> str:
     kinds = value if isinstance(value, list) else [value]
     words = ["".join(filter(str.isalpha, str(kind).casefold())) for kind in kinds]
     rows = (row.partition(":") for row in _TYPES.split(";"))
-    return next((name for name, _, known in rows if {*words} & {*known.split()}), "document")
+    return next((name for name, _, labels in rows if {*words} & {*labels.split()}), "document")
 
 
 def read_day(value: object) -> list[int]:
