@@ -116,5 +116,5 @@ def reader() -> Iterator[PageReader]:
 def data() -> Path:
     """The folder of real data sets; skips the test where it is absent."""
     if not DATA.is_dir():
-        pytest.skip("shared/data is not beside this checkout")
+        pytest.skip("shared/data is not next to this checkout")
     return DATA

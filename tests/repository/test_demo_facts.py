@@ -1,6 +1,6 @@
 """The pages of the demo corpus: their form, and the facts of the finals against real data.
 
-The facts are compared with The Fjelstul World Cup Database where it lies beside the project.
+The facts are compared with The Fjelstul World Cup Database where it is next to the project.
 In a page about a final, every number written as an ordinal (23rd), as stoppage time (45+1) or,
 in Chinese, as a numbered minute is the minute of a goal and belongs to the goalscorer named
 last before it; the comparison goes both ways, so a page can neither leave out a goal nor make
@@ -92,7 +92,7 @@ def cases() -> list[Case]:
 
 
 CASES = cases()
-needs_data = pytest.mark.skipif(not CASES, reason="the World Cup data is not beside the project")
+needs_data = pytest.mark.skipif(not CASES, reason="the World Cup data is not next to the project")
 
 
 def from_winner(score: str, match: Match) -> str:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from tests.support.services import ModelRequest, Services
 from tests.support.thinker import Fact, Thinker
 
-Call = tuple[str, str]  # its kind, and what is asked
+Call = tuple[str, str]  # its kind and its subject
 
 
 def cup_topic(n: int) -> str:
@@ -39,10 +39,10 @@ def hits(query: str) -> list[str]:
     return [f"final-{cup_number(query)}", f"other-{cup_number(query)}"]
 
 
-def think(asked: ModelRequest) -> dict[str, Any]:
-    n = cup_number(asked.prompt)
+def think(request: ModelRequest) -> dict[str, Any]:
+    n = cup_number(request.prompt)
     fact = Fact("winner", f"Team {n}", f"won cup number {n}.")
-    return Thinker([fact], [f"cup number {n} final"])(asked)
+    return Thinker([fact], [f"cup number {n} final"])(request)
 
 
 def cup_number(text: str) -> int:
@@ -68,7 +68,7 @@ def count_requests(services: Services) -> RequestCounts:
 def requests_since(services: Services, before: RequestCounts) -> list[Call]:
     """Return the calls that services have got since the counts were taken."""
     return [
-        *(("ask", asked.prompt) for asked in services.model_requests[before.model :]),
+        *(("ask", request.prompt) for request in services.model_requests[before.model :]),
         *(("search", query) for query in services.search_queries[before.search :]),
         *(("read", services.url(name)) for name in services.page_requests[before.page :]),
     ]
@@ -81,6 +81,6 @@ def finished_calls(journals: Iterable[Path]) -> set[Call]:
         for raw in path.read_bytes().splitlines(keepends=True)[1:]:
             if raw.endswith(b"\n") and "call" in (line := json.loads(raw)):
                 request = line["request"]
-                asked = request.get("prompt") or request.get("query") or request.get("url")
-                found.add((line["call"], asked))
+                subject = request.get("prompt") or request.get("query") or request.get("url")
+                found.add((line["call"], subject))
     return found

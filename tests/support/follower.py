@@ -41,17 +41,17 @@ def shown_earlier(prompt: str) -> list[tuple[str, str]]:
 class Follower:
     """Completes a question with the first of the earlier ones, and finds the fact it asks for."""
 
-    def __call__(self, asked: ModelRequest) -> Reply:
-        topic = read_topic(asked.prompt)
-        if asked.task == "understand":
-            return self._understand(topic, shown_earlier(asked.prompt)[0][0])
+    def __call__(self, request: ModelRequest) -> Reply:
+        topic = read_topic(request.prompt)
+        if request.task == "understand":
+            return self._understand(topic, shown_earlier(request.prompt)[0][0])
         slots = next(slots for question, slots in ASKED.items() if topic.startswith(question[:-1]))
         facts, more = [FACTS[slot] for slot in slots], {"city": SEARCHED}
-        if asked.task in ("plan", "gather", "section", "summary"):
-            return Reporter(facts, [topic], more)(asked)
-        if asked.task == "decide":
-            return self._decide(asked, facts)
-        return Thinker(facts, ["Velmora Works"], more)(asked)
+        if request.task in ("plan", "gather", "section", "summary"):
+            return Reporter(facts, [topic], more)(request)
+        if request.task == "decide":
+            return self._decide(request, facts)
+        return Thinker(facts, ["Velmora Works"], more)(request)
 
     def _understand(self, topic: str, earlier: str) -> dict[str, Any]:
         words = dict(zip(ASKED[topic], topic.split(maxsplit=2)[1:], strict=False))
@@ -62,8 +62,8 @@ class Follower:
         queries = [SEARCHED if topic == OPEN else "Velmora Works"]
         return {"question": f"{topic} ({earlier})", "queries": queries, "slots": rows}
 
-    def _decide(self, asked: ModelRequest, facts: list[Fact]) -> dict[str, Any]:
-        written = Thinker(facts, [])(asked._replace(task="synthesize"))
+    def _decide(self, request: ModelRequest, facts: list[Fact]) -> dict[str, Any]:
+        written = Thinker(facts, [])(request._replace(task="synthesize"))
         if len(written["citations"]) == len(facts):
             return {"action": "return_answer", **written}
         queries = [SEARCHED] if FACTS["city"] in facts else ["Velmora Works"]

@@ -35,8 +35,8 @@ def result(mood: str, name: str, arguments: dict[str, str]) -> dict[str, Any]:
         row = {"id": arguments["id"], "title": "Cup", "text": PAGE, "url": "https://n.example/wc"}
         return {"content": [{"type": "text", "text": json.dumps(row)}]}
     if mood == "environment":
-        said = f"{os.getpid()} {run_away()} " + " ".join(sorted(os.environ))
-        return {"content": [{"type": "text", "text": said}]}
+        text = f"{os.getpid()} {run_away()} " + " ".join(sorted(os.environ))
+        return {"content": [{"type": "text", "text": text}]}
     url = METADATA if mood == "private" else "https://n.example/wc"
     row = {"id": "d 1/é", "title": f"The 2022 FIFA World Cup. {ORDERS}", "url": url}
     return {"content": [], "structuredContent": {"a": "a" * 40 + "!", "results": [row]}}

@@ -79,7 +79,7 @@ def run_checked_report(topic: str, settings: Settings, **more: Any) -> tuple[Run
 
 
 def claims_of_body(report: Report) -> Iterator[Any]:
-    """Every claim of a report beside its summary: those of its themes and its conflicts."""
+    """Every claim of a report but for its summary: those of its themes and its conflicts."""
     for theme in report.themes:
         yield from theme.claims
     yield from report.conflicts

@@ -24,14 +24,14 @@ def fetch_calls(*urls: str) -> Calls:
     return [{"name": "fetch_page", "arguments": {"url": url}} for url in urls]
 
 
-def hit_urls(told: str) -> list[str]:
+def hit_urls(result: str) -> list[str]:
     """Return the URLs in a search result."""
-    return [html.unescape(url) for url in re.findall(r'<hit url="([^"]*)"', told)]
+    return [html.unescape(url) for url in re.findall(r'<hit url="([^"]*)"', result)]
 
 
-def round_queries(asked: ModelRequest) -> list[str]:
+def round_queries(request: ModelRequest) -> list[str]:
     """Return the queries in the prompt of a round."""
-    listed = asked.prompt.partition("\nQueries:\n")[2].partition("\nSearched before:")[0]
+    listed = request.prompt.partition("\nQueries:\n")[2].partition("\nSearched before:")[0]
     return [
         html.unescape(row) for row in re.findall(r"^- \[\w+\] (.*?)(?: \(.*\))?$", listed, re.M)
     ]
@@ -52,7 +52,7 @@ class Reporter:
         self._follow = follow or {}
         self._has_questions = has_questions
 
-    def __call__(self, asked: ModelRequest) -> Reply:
+    def __call__(self, request: ModelRequest) -> Reply:
         return {
             "plan": self.plan,
             "gather": self.gather,
@@ -60,9 +60,9 @@ class Reporter:
             "summary": self.sum_up,
             "verify": Thinker(self._facts, []),
             "reflect": Thinker(self._facts, [], self._follow),
-        }[asked.task](asked)
+        }[request.task](request)
 
-    def plan(self, asked: ModelRequest) -> dict[str, Any]:
+    def plan(self, request: ModelRequest) -> dict[str, Any]:
         rows = [
             {"query": query, "priority": "Medium", "reasoning": "needed"} for query in self._queries
         ]
@@ -70,35 +70,35 @@ class Reporter:
         return {
             "question_type": "factual",
             "search_strategy": "breadth-first",
-            "sections": [{"heading": read_topic(asked.prompt), "questions": questions}],
+            "sections": [{"heading": read_topic(request.prompt), "questions": questions}],
             "prioritized_sub_queries": rows,
         }
 
-    def gather(self, asked: ModelRequest) -> dict[str, Any]:
-        if not asked.results:
-            return {"calls": search_calls(*round_queries(asked))}
-        if len(asked.results) > 1:
+    def gather(self, request: ModelRequest) -> dict[str, Any]:
+        if not request.results:
+            return {"calls": search_calls(*round_queries(request))}
+        if len(request.results) > 1:
             return {"text": "That is enough."}
-        found = [url for told in asked.results[0] for url in hit_urls(told)]
+        found = [url for result in request.results[0] for url in hit_urls(result)]
         return {"calls": fetch_calls(*dict.fromkeys(found))}
 
-    def write(self, asked: ModelRequest) -> dict[str, Any]:
-        shown = source_ids(asked.prompt)
-        told = [
+    def write(self, request: ModelRequest) -> dict[str, Any]:
+        shown = source_ids(request.prompt)
+        sentences = [
             {
                 "text": f"The {fact.slot} is {fact.value}.",
                 "citations": [{"source": n, "quote": quote}],
             }
             for fact in self._facts
-            for n, quote in [find_sentence(fact.said, shown)]
+            for n, quote in [find_sentence(fact.phrase, shown)]
             if n
         ]
-        return {"sentences": told}
+        return {"sentences": sentences}
 
-    def sum_up(self, asked: ModelRequest) -> dict[str, Any]:
+    def sum_up(self, request: ModelRequest) -> dict[str, Any]:
         """A sentence for each of the first three sentences of the report."""
-        rows = re.findall(r"^(\d+)\. The (.*)$", asked.prompt, re.M)[:3]
-        told = [
+        rows = re.findall(r"^(\d+)\. The (.*)$", request.prompt, re.M)[:3]
+        sentences = [
             {"text": f"In short, the {html.unescape(text)}", "of": [int(n)]} for n, text in rows
         ]
-        return {"title": "What was found", "summary": told}
+        return {"title": "What was found", "summary": sentences}

@@ -49,8 +49,8 @@ class ReadPage:
 
     def event(self) -> PageRead:
         sha256 = hashlib.sha256(self.text.encode("utf-8", "replace")).hexdigest()
-        told = {"url": self.url, "title": self.title, "text": self.text, "via": self.via}
-        page = Page.model_validate({**told, "sha256": sha256, "retrieved_at": AT})
+        fields = {"url": self.url, "title": self.title, "text": self.text, "via": self.via}
+        page = Page.model_validate({**fields, "sha256": sha256, "retrieved_at": AT})
         return PageRead(page=page, hit=Hit(url=self.url, title=self.title, snippet=self.text[:80]))
 
 

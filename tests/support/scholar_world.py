@@ -24,12 +24,12 @@ ENDPOINTS = "relapse admission mortality fatigue fever pain".split()
 
 
 class Paper(NamedTuple):
-    """A work: what it is known by, where its fact stands, and which services know it."""
+    """A work: what it is known by, where its fact is, and which services know it."""
 
     n: int
     drug: str
     percent: int
-    kind: str  # jats, pdf, abstract, retracted, rival (retracted beside a valid one), preprint
+    kind: str  # jats, pdf, abstract, retracted, rival (retracted, next to a valid one), preprint
     services: tuple[str, ...]
 
     @property
@@ -134,9 +134,9 @@ class ScholarWorld(Loopback):
         """Status, body and content type of an address."""
         parts = urlsplit(path)
         name, rest = parts.path.strip("/").partition("/")[::2]
-        told = {key: value[0] for key, value in parse_qs(parts.query).items()}
+        parameters = {key: value[0] for key, value in parse_qs(parts.query).items()}
         with self._lock:
-            self.asked.append((name, told, headers))
+            self.asked.append((name, parameters, headers))
         if name in self.faults:
             return self.faults[name], b'{"error": "no"}', "application/json"
         if name == "unpaywall":
@@ -146,7 +146,7 @@ class ScholarWorld(Loopback):
         if rest.endswith("/fullTextXML"):
             number = int(rest.partition("/")[0].removeprefix("PMC"))
             return 200, _make_jats(self.papers[number]), "application/xml"
-        return self._search(name, told)
+        return self._search(name, parameters)
 
     def _unpaywall(self, doi: str) -> tuple[int, bytes, str]:
         found = next((one for one in self.papers if one.doi == doi), None)
@@ -156,12 +156,12 @@ class ScholarWorld(Loopback):
         place = {"url_for_pdf": url} if url else None
         return 200, json.dumps({"doi": doi, "best_oa_location": place}).encode(), "application/json"
 
-    def _search(self, name: str, told: dict[str, str]) -> tuple[int, bytes, str]:
-        query = next(told[key] for key in ("query", "search", "search_query") if key in told)
-        wanted = _words(query.replace("all:", ""))
-        held = [one for one in self.papers if name in one.services]
-        shared = {one.n: len(wanted & _words(f"{one.title} {one.abstract}")) for one in held}
-        best = sorted(held, key=lambda one: -shared[one.n])
+    def _search(self, name: str, parameters: dict[str, str]) -> tuple[int, bytes, str]:
+        (key,) = {"query", "search", "search_query"} & parameters.keys()
+        wanted = _words(parameters[key].replace("all:", ""))
+        papers = [one for one in self.papers if name in one.services]
+        shared = {one.n: len(wanted & _words(f"{one.title} {one.abstract}")) for one in papers}
+        best = sorted(papers, key=lambda one: -shared[one.n])
         hits = [one for one in best if shared[one.n] >= 2][:10]
         if name == "arxiv":
             return 200, _make_feed(hits).encode(), "application/atom+xml"

@@ -218,5 +218,5 @@ class FakeDDGS:
 def fake_duckduckgo(
     fake: FakeDDGS, options: SearchOptions | None = None, timeout: float = 20.0
 ) -> DuckDuckGo:
-    """The provider with a class that stands in for that of ddgs, which cannot be intercepted."""
+    """The provider with a fake of the class of ddgs, whose requests cannot be intercepted."""
     return DuckDuckGo(options, timeout, fake, pause=lambda seconds: None, today=lambda: TODAY)

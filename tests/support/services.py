@@ -50,7 +50,7 @@ class ModelRequest(NamedTuple):
 
 #: What never comes while the test runs.
 HANGS = Raw(200, "{}", delay=600.0)
-#: A reply: an answer object, text as it stands, or raw bytes.
+#: A reply: an answer object, text as it is, or raw bytes.
 Reply = dict[str, Any] | str | Raw
 Think = Callable[[ModelRequest], Reply]
 
@@ -83,9 +83,9 @@ def judge_by_names(request: ModelRequest) -> dict[str, Any]:
     for n, (cites, text) in parse_claims(request.prompt).items():
         words = re.findall(r"[^\W_]+", text.partition(": ")[2] or text)
         wanted = [word for word in words[1:] if word[0].isupper()] + words[-1:]
-        said = [c for c in cites if all(word in shown.get(c, "") for word in wanted)]
-        verdict = "supported" if said and wanted else "unsupported"
-        rows.append({"claim": n, "verdict": verdict, "source": said[0] if said else None})
+        sources = [c for c in cites if all(word in shown.get(c, "") for word in wanted)]
+        verdict = "supported" if sources and wanted else "unsupported"
+        rows.append({"claim": n, "verdict": verdict, "source": sources[0] if sources else None})
     return {"verdicts": rows}
 
 
@@ -236,7 +236,7 @@ class Services(Loopback):
             return Raw(302 if location else 200, "", {"Location": location} if location else {})
         if found := re.fullmatch(r"/anthropic/v1/models/(.+)", parts.path):
             return self.anthropic_model(found[1], headers)
-        if parts.path == "/openai/api/ps":  # as Ollama tells what is loaded
+        if parts.path == "/openai/api/ps":  # as Ollama lists what is loaded
             loaded = [{"model": "small:latest", "context_length": 2048}]
             return Raw(200, json.dumps({"models": loaded}))
         if parts.path == "/openai/models" and self.lists_models:
@@ -248,8 +248,8 @@ class Services(Loopback):
         if key != GEMINI_KEY:
             return _bad_key_reply()
         if name not in self.models:
-            said = f"models/{name} is not found for API version v1beta"
-            error = {"code": 404, "message": said, "status": "NOT_FOUND"}
+            message = f"models/{name} is not found for API version v1beta"
+            error = {"code": 404, "message": message, "status": "NOT_FOUND"}
             return Raw(404, json.dumps({"error": error}))
         actions = {"supportedGenerationMethods": self.models[name]}
         return Raw(
@@ -302,8 +302,8 @@ class Services(Loopback):
             self.model_requests.append(request)
             self.forms.append(form)
         if headers.get("x-api-key") != ANTHROPIC_KEY:
-            said = f"invalid x-api-key {headers.get('x-api-key')}"
-            return anthropic_error(401, "authentication_error", said)
+            message = f"invalid x-api-key {headers.get('x-api-key')}"
+            return anthropic_error(401, "authentication_error", message)
         if form not in self.anthropic_forms | {"tools"}:
             names = {
                 "format": "output_config.format: not supported by this model",
@@ -394,18 +394,23 @@ def _fields_of(schema: dict[str, Any] | None) -> tuple[str, ...]:
 
 
 def _openai_fields(body: dict[str, Any], prompt: str) -> tuple[str, ...]:
-    """The fields of the schema that a request sends, or tells in its prompt."""
+    """The fields of the schema that a request sends, or has in its prompt."""
     if named := (body.get("response_format") or {}).get("json_schema"):
         return _fields_of(named["schema"])
-    told = prompt.rpartition("JSON Schema:\n")[2]
-    return _fields_of(json.JSONDecoder().raw_decode(told)[0]) if told.startswith("{") else ()
+    return _fields_of(_schema_in(prompt))
+
+
+def _schema_in(prompt: str) -> Any:
+    """The JSON Schema that a prompt has, if any."""
+    text = prompt.rpartition("JSON Schema:\n")[2]
+    return json.JSONDecoder().raw_decode(text)[0] if text.startswith("{") else None
 
 
 def _openai_task(body: dict[str, Any]) -> str:
     """The task of a request, from its schema where it has one: a page may name any field."""
     schema = (body.get("response_format") or {}).get("json_schema") or {}
     if schema.get("name") == "gather":
-        return "gather"  # a turn as JSON, whose tools are told in the prompt
+        return "gather"  # a turn as JSON, whose tools are in the prompt
     return _task_in(json.dumps(body.get("tools") or schema or body))
 
 
@@ -490,9 +495,7 @@ def parse_anthropic_request(body: dict[str, Any], results: ToolResults) -> Model
     schema = body.get("output_config", {}).get("format", {}).get("schema")
     if body.get("tool_choice"):
         schema = body["tools"][0]["input_schema"]
-    told = prompt.rpartition("JSON Schema:\n")[2]
-    if told.startswith("{"):
-        schema = json.JSONDecoder().raw_decode(told)[0]
+    schema = _schema_in(prompt) or schema
     task = _task_in(json.dumps(schema or body["tools"]))
     return ModelRequest(task, body["model"], system, prompt, results, _fields_of(schema))
 

@@ -1,6 +1,6 @@
 """A scripted model that answers from its prompt alone.
 
-It knows which words state which fact. It finds a fact only if a sentence with these words stands
+It knows which words state which fact. It finds a fact only if a sentence with these words is
 in a source of the prompt.
 """
 
@@ -20,7 +20,7 @@ class Fact(NamedTuple):
 
     slot: str
     value: str
-    said: str
+    phrase: str
 
 
 class Thinker:
@@ -36,13 +36,13 @@ class Thinker:
         self._queries = queries
         self._follow = follow or {}
 
-    def __call__(self, asked: ModelRequest) -> dict[str, Any]:
-        shown = source_ids(asked.prompt)
-        if asked.task == "verify":
-            return self._judge(parse_claims(asked.prompt), shown)
-        if asked.task == "generate_queries":
-            return self._plan(read_topic(asked.prompt))
-        return {"reflect": self._reflect, "synthesize": self._write}[asked.task](shown)
+    def __call__(self, request: ModelRequest) -> dict[str, Any]:
+        shown = source_ids(request.prompt)
+        if request.task == "verify":
+            return self._judge(parse_claims(request.prompt), shown)
+        if request.task == "generate_queries":
+            return self._plan(read_topic(request.prompt))
+        return {"reflect": self._reflect, "synthesize": self._write}[request.task](shown)
 
     def _plan(self, topic: str) -> dict[str, Any]:
         """A slot for each fact, which another word of the topic each time asks for."""
@@ -57,7 +57,7 @@ class Thinker:
         rows: list[dict[str, Any]] = []
         queries: list[str] = []
         for fact in self._facts:
-            n, sentence = find_sentence(fact.said, shown)
+            n, sentence = find_sentence(fact.phrase, shown)
             value = fact.value if n else None
             rows.append({"name": fact.slot, "value": value, "source": n, "quote": sentence})
             if not n and fact.slot in self._follow:
@@ -66,7 +66,7 @@ class Thinker:
         return {"slots": rows, "need_more": is_open, "new_queries": queries}
 
     def _write(self, shown: dict[int, str]) -> dict[str, Any]:
-        found = [(fact, *find_sentence(fact.said, shown)) for fact in self._facts]
+        found = [(fact, *find_sentence(fact.phrase, shown)) for fact in self._facts]
         known = [(fact, n, sentence) for fact, n, sentence in found if n]
         text = " ".join(f"The {fact.slot} is {fact.value} [{n}]." for fact, n, _ in known)
         return {
@@ -79,25 +79,22 @@ class Thinker:
         verdicts = []
         for n, (cites, text) in claims.items():
             facts = [f for f in self._facts if f.value in text and f.slot in text]
-            said = [text.rstrip("."), *(f.said for f in facts)]
-            holds = any(one in shown.get(c, "") for one in said for c in cites)
+            phrases = [text.rstrip("."), *(f.phrase for f in facts)]
+            holds = any(one in shown.get(c, "") for one in phrases for c in cites)
             verdict = "supported" if holds else "unsupported"
             verdicts.append({"claim": n, "verdict": verdict, "source": cites[0] if holds else None})
         return {"verdicts": verdicts}
 
 
-def support_all(asked: ModelRequest) -> dict[str, Any]:
+def support_all(request: ModelRequest) -> dict[str, Any]:
     """The reply of a judge who takes every claim for supported."""
-    return {
-        "verdicts": [
-            {"claim": n, "verdict": "supported", "source": None} for n in parse_claims(asked.prompt)
-        ]
-    }
+    numbers = parse_claims(request.prompt)
+    return {"verdicts": [{"claim": n, "verdict": "supported", "source": None} for n in numbers]}
 
 
-def find_sentence(said: str, shown: dict[int, str]) -> tuple[int | None, str]:
+def find_sentence(phrase: str, shown: dict[int, str]) -> tuple[int | None, str]:
     for n, text in shown.items():
         for start, end in split_sentences(text):
-            if said in text[start:end]:
+            if phrase in text[start:end]:
                 return n, text[start:end]
     return None, ""

@@ -1,6 +1,6 @@
-"""`make check`: no version in the lock has a known vulnerability, as far as the index tells.
+"""`make check`: no version in the lock has a known vulnerability, as far as the index knows.
 
-Where it tells nothing, another service may: `python -m tests.support.vulnerabilities -s osv`. The
+Where it has no data, another service may: `python -m tests.support.vulnerabilities -s osv`. The
 options are those of pip-audit.
 """
 

@@ -111,12 +111,3 @@ def test_one_process_writes_a_journal(services: Services, tmp_path: Path) -> Non
     serve_final(services)
     resumed = finish("--resume", "busy", home=tmp_path, **environment)
     assert json.loads(resumed)["error"] is None
-
-
-@pytest.mark.slow
-def test_a_batch_goes_on(tmp_path: Path) -> None:
-    (tmp_path / "t.txt").write_text(f"{TOPIC}\nWho founded LEGO?\n")
-    for _ in range(2):
-        out = finish("batch", "t.txt", "--out", "o.jsonl", "--offline", home=tmp_path)
-        assert json.loads(out)["failed"] == 0
-    assert len((tmp_path / "o.jsonl").read_text().splitlines()) == 2

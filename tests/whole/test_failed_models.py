@@ -68,10 +68,10 @@ def ask(web: Web, way: str) -> Any:
     message = {"role": "user", "content": QUESTION}
     reply = web.client.post(CHAT, json={"model": way, "messages": [message]})
     answer = web.runs.find(reply.headers["x-run-id"]).answer  # type: ignore[union-attr]
-    said = reply.json()["choices"][0]["message"]["content"].replace("\\", "")
-    assert answer and answer.warnings[0] in said
+    content = reply.json()["choices"][0]["message"]["content"].replace("\\", "")
+    assert answer and answer.warnings[0] in content
     if answer.citations:
-        assert said.startswith("The model did not answer. ")
+        assert content.startswith("The model did not answer. ")
     return answer.model_dump(mode="json")
 
 

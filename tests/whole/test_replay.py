@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import tracemalloc
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -18,7 +17,6 @@ from hypothesis import strategies as st
 
 from agent.answer.json_format import to_json
 from agent.answer.schema import Answer
-from agent.calls.journal import Journal
 from agent.settings import Settings, parse_settings
 from agent.state.json_data import Json
 from tests.support.services import Raw, Services, as_html
@@ -173,27 +171,6 @@ def test_lines_in_any_order_and_among_foreign_ones(
         assert proof(answer) == proof(recorded.answers[name])
         counts = answer.usage.model_dump(exclude={"seconds"})
         assert counts.items() <= recorded.answers[name]["usage"].items()
-
-
-def test_a_long_journal_is_not_kept_in_memory(tmp_path: Path) -> None:
-    """Ten megabytes of calls take a tenth of that, and each is there when it is asked for."""
-    path = tmp_path / "long.jsonl"
-    with path.open("w", encoding="utf-8") as file:
-        file.write('{"journal": 1, "run": "long"}\n')
-        for number in range(1000):
-            call = {"call": "read", "key": str(number), "response": {"text": "ä" * 5000}}
-            file.write(json.dumps({**call, "number": number}, ensure_ascii=False) + "\n")
-    tracemalloc.start()
-    journal = Journal.replay(path)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert path.stat().st_size > 10_000_000 and peak < 1_000_000
-    path.unlink()  # what was opened stays readable
-    for number in (0, 1, 500, 999):
-        known = journal.find_call(str(number))
-        assert known and known["number"] == number and len(known["response"]["text"]) == 5000
-    assert journal.find_call("1000") is None
-    journal.close()
 
 
 @pytest.fixture

@@ -48,31 +48,31 @@ from agent.server.run_manager import Runs
 from agent.settings import load_settings
 
 settings, folder = load_settings(), Path(sys.argv[1])
-told = {"listed": {one.id: one.status for one in Library(settings).list_newest(50)}}
+results = {"listed": {one.id: one.status for one in Library(settings).list_newest(50)}}
 for journal in sorted((folder / "runs").glob("*.jsonl")):
     name, answer = journal.stem, json.loads(to_json(read_answer(journal)))
     packed = folder / f"{name}.zip"
     packed.write_bytes(write_export(journal))
     live = Runs(settings).find(name)
     follow = {"resume": f"after-{name}", "follow": name, "offline": True}
-    told[name] = {
+    results[name] = {
         "answer": answer,
         "audited": audit_answer(answer),
         "export": audit_export(packed),
         "served": json.loads(to_json(live.answer)),
         "followed": research("And who lost?", **follow).answer().run.follows.run,
     }
-told["resumed"] = json.loads(to_json(research("", settings, resume="model").answer()))
-told["replayed"] = json.loads(to_json(research("", settings, replay="offline").answer()))
-print(json.dumps(told))
+results["resumed"] = json.loads(to_json(research("", settings, resume="model").answer()))
+results["replayed"] = json.loads(to_json(research("", settings, replay="offline").answer()))
+print(json.dumps(results))
 """
 
 
 class Made(NamedTuple):
-    """Runs of this version, and where another version stands that asks by other prompts."""
+    """Runs of this version, and what a version with other prompts makes of them."""
 
     answers: dict[str, Any]
-    told: dict[str, Any]
+    results: dict[str, Any]
 
 
 def reword_prompts(package: Path) -> int:
@@ -129,18 +129,18 @@ def make_runs(services: Services, environment: dict[str, str], folder: Path) -> 
 
 @pytest.mark.parametrize("name", ["model", "offline", "report", "check", "row"])
 def test_a_run_is_shown_audited_exported_served_and_followed(name: str, made: Made) -> None:
-    answer, told = made.answers[name], made.told[name]
+    answer, results = made.answers[name], made.results[name]
     assert answer["status"] in ("complete", "partial") and not answer["error"]
-    assert told["answer"] == told["served"] | {"run": answer["run"]} == answer
-    assert not str(told["served"]["run"]["journal"]).startswith("/")
-    assert made.told["listed"][name] == answer["status"]
-    for audited in (told["audited"], told["export"]):
+    assert results["answer"] == results["served"] | {"run": answer["run"]} == answer
+    assert not str(results["served"]["run"]["journal"]).startswith("/")
+    assert made.results["listed"][name] == answer["status"]
+    for audited in (results["audited"], results["export"]):
         assert audited["ok"] and audited["stored"], audited["failures"]
-    assert told["followed"] == name
+    assert results["followed"] == name
 
 
 def test_what_asks_again_says_why(made: Made) -> None:
-    resumed, replayed = made.told["resumed"], made.told["replayed"]
+    resumed, replayed = made.results["resumed"], made.results["replayed"]
     assert CHANGED_RESUME in resumed["warnings"] and CHANGED_REPLAY in replayed["warnings"]
     assert resumed["answer"] == made.answers["model"]["answer"]
     assert replayed["error"]["kind"] == "journal"

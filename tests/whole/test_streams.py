@@ -203,8 +203,8 @@ def test_closed_standard_input_is_wrong_usage(
         pytest.importorskip("mcp")
     done = run(folder, (command, "--offline", *("-",) * (command == "cli")), shut=shut)
     assert done.returncode == status
-    said = done.lines()[0] if command != "cli" else json.loads(done.stdout)["error"]["message"]
-    assert "is closed" in said
+    message = done.lines()[0] if command != "cli" else json.loads(done.stdout)["error"]["message"]
+    assert "is closed" in message
 
 
 @pytest.mark.slow
