@@ -1,4 +1,4 @@
-"""What reading a body gives: title, text, and where in the document each part of it stands.
+"""The result of reading a body: title, text, and the place of each part in the document.
 
 Nothing here imports pydantic: a worker would take longer to start.
 """
@@ -25,8 +25,8 @@ CELL = " | "  # between the cells of a row
 MAX_REPORT = 400_000  # characters of a report whose sentences are to be checked
 MAX_RAW_TITLE = 10_000  # characters of a title, before blanks are taken out
 MAX_PLACE = 120  # characters of the name of a place
-MAX_NOTE = 500  # characters of what is told of that in words
-MAX_LOST = 100  # kinds of what is not read of a document that are told one by one
+MAX_NOTE = 500  # characters of `BodyText.note`
+MAX_LOST = 100  # kinds of what is not read of a document that are listed one by one
 MAX_MARKS = 20_000  # of a document: behind the last one places are not known
 PART_CHARS = 200_000  # after which what is read of a document is handed over
 
@@ -43,7 +43,7 @@ class BodyText(NamedTuple):
     """Title and text of a body; what it does not have is empty.
 
     `url` is the one that it gives itself. `marks` are in the order of their offsets. `date`, as
-    YYYY-MM-DD, is when it was last changed, or else published, as it says itself. `not_read` tells
+    YYYY-MM-DD, is when it was last changed, or else published, as it says itself. `not_read` is
     what was seen of it and not read. A report has a form, and its text is Markdown.
     """
 
@@ -58,9 +58,9 @@ class BodyText(NamedTuple):
     @property
     def note(self) -> str:
         """What was not read, in words for the user; "" where all was."""
-        told = ((f"{n} " if n > 1 else "", what, why) for what, n, why in self.not_read)
+        lost = ((f"{n} " if n > 1 else "", what, why) for what, n, why in self.not_read)
         words = "; ".join(
-            why if what == TEXT else f"{number}{what} not read: {why}" for number, what, why in told
+            why if what == TEXT else f"{number}{what} not read: {why}" for number, what, why in lost
         )
         return words if len(words) <= MAX_NOTE else words[: MAX_NOTE - 1] + "…"
 
@@ -139,7 +139,7 @@ class PlacedText:
             self._append(line, name, number, "\n")
 
     def add_read(self, read: BodyText, place: str) -> None:
-        """Add a document within this one, whose places stand behind that of the document."""
+        """Add a document within this one; its places follow that of the document."""
         inner = ((start, f"{place}, {name}", number) for start, name, number in read.marks)
         marks = [(0, place, None), *inner, (len(read.text), "", None)]
         for (start, name, number), (end, *_) in pairwise(marks):
@@ -151,7 +151,7 @@ class PlacedText:
             self.lose(f"{what} in {place}", count, why)
 
     def lose(self, what: str, count: int, why: str) -> None:
-        """Tell that so many of something were seen and not read, and why."""
+        """Record that so many of something were seen and not read, and why."""
         is_known = (what, why) in self._lost or len(self._lost) < MAX_LOST
         if count > 0:
             self._lost[(what, why) if is_known else ("further parts", "there are many")] += count
@@ -174,8 +174,8 @@ class PlacedText:
         lost = tuple((what, count, why) for (what, why), count in self._lost.items())
         read = BodyText(self.title, text, url, marks, self.date, not_read=lost)
         if not text:
-            told = f": {read.note}" if lost else ""
-            raise UnreadablePage(f"it has no text{told}", "empty")
+            note = f": {read.note}" if lost else ""
+            raise UnreadablePage(f"it has no text{note}", "empty")
         return read
 
     def _append(self, text: str, name: str, number: int | None, joint: str) -> None:

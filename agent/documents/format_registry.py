@@ -24,11 +24,7 @@ EXTRAS = {"xberg": _DOCUMENTS, "openpyxl": _DOCUMENTS}
 
 
 class Format(NamedTuple):
-    """A format. `reader` is the module and the function that reads it;
-
-    `mark` says how it is told: see the table. `needs` are the packages without which it cannot be
-    read.
-    """
+    """A format, as a row of the table. `reader`: a module and its function. `needs`: packages."""
 
     name: str
     mark: str
@@ -58,9 +54,9 @@ _CODE = (
     "properties env tf proto graphql gradle groovy dart ex exs erl hs clj lisp el vb fs m mm asm s "
     "tex bib diff patch cmake mk dockerfile log"
 )
-#: Those that are asked for most first: the name; `mark` where the first bytes of every such file
-#: are the same, `text` where only its name or its type tells it from other text; the packages that
-#: it needs; what reads it; its suffixes; its media types, where they tell it.
+#: The most frequent first. Columns: name; `mark` where every file begins with the same bytes,
+#: `text` where only its name or type distinguishes it from other text; packages; reader; suffixes;
+#: media types.
 _TABLE = """
 Markdown; text; markdown_it; rendered_markdown:read_markdown; md markdown; \
   text/markdown text/x-markdown
@@ -194,8 +190,8 @@ def _find_on_web(source: Body) -> Format:
         raise UnreadablePage(f"it is neither a page nor a PDF nor text ({named})", "unsupported")
     if kind in ("html", "xml", "pdf"):
         return _BY_SUFFIX[f".{kind}"]
-    told = (_BY_MEDIA_TYPE.get(declared), _BY_SUFFIX.get(_suffix_of(source.url)))
-    known = (one for one in told if one and one.mark == "text")
+    declared_formats = (_BY_MEDIA_TYPE.get(declared), _BY_SUFFIX.get(_suffix_of(source.url)))
+    known = (one for one in declared_formats if one and one.mark == "text")
     return next(known, _BY_SUFFIX[".json"] if kind == "json" else _PLAIN_PAGE)
 
 

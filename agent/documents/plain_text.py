@@ -102,7 +102,7 @@ def _split_paragraphs(text: str) -> Iterator[list[str]]:
 
 
 def _find_going_on(lines: Sequence[str]) -> Iterator[bool]:
-    """Whether each line may go on with the one before it: code and tables stand further in.
+    """Whether each line may go on with the one before it: code and tables are indented.
 
     Lines further in are prose where most end because the next word would not have fitted, and the
     last one ends a sentence.
@@ -117,12 +117,12 @@ def _find_going_on(lines: Sequence[str]) -> Iterator[bool]:
         ]
         is_full = 4 * sum(breaks) >= 3 * len(breaks) and bool(_SENTENCE_END.search(block[-1]))
         is_prose = is_full and not any(map(_NO_PROSE.search, block))
-        yield indent < _BEFORE_CODE  # the first line goes on with none that stands elsewhere
+        yield indent < _BEFORE_CODE  # the first line goes on with no other indent
         yield from [indent < _BEFORE_CODE or is_prose] * (len(block) - 1)
 
 
 def _find_indent(line: str) -> int:
-    """The columns before the text of a line; that of an item stands behind its mark."""
+    """The columns before the text of a line; that of an item is behind its mark."""
     return len(before[0]) if line.strip() and (before := _BEFORE_TEXT.match(line)) else 0
 
 

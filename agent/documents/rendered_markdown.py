@@ -105,8 +105,8 @@ def _show(tokens: Sequence[Token]) -> str:
             script, shown = "", shown + "\n" * is_break
         elif token.type in ("text", "code_inline", "html_block"):
             is_html = token.type == "html_block"
-            told = _TAGS.sub(_show_tag, token.content) if is_html else token.content
-            shown += _SCRIPTS[script](told) if script else told
+            content = _TAGS.sub(_show_tag, token.content) if is_html else token.content
+            shown += _SCRIPTS[script](content) if script else content
         elif token.type in _BREAKS:
             shown += "\n"
     return shown

@@ -28,10 +28,10 @@ def run_query(body: Body) -> BodyText:
     `is_made`: rows were put together. A result that does not depend on the rows is refused. Raises
     UnreadablePage, also for a statement that is no SELECT or takes too much.
     """
-    asked = json.loads(body.data)
+    query = json.loads(body.data)
     connection = sqlite3.connect(":memory:", isolation_level=None)
     try:
-        return BodyText("", json.dumps(_Query(connection, asked).run()))
+        return BodyText("", json.dumps(_Query(connection, query).run()))
     except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
         raise UnreadablePage(f"the statement cannot be run: {error}"[:300], "invalid") from None
     finally:

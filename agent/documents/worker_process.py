@@ -155,8 +155,8 @@ class ReaderProcess:
 
 def _encode_header(body: Body) -> bytes:
     """The line that precedes the data on the way to a worker."""
-    told = {name: getattr(body, name) for name in ("content_type", "url", "suffix", "is_report")}
-    return json.dumps({**told, "size": len(body.data)}).encode() + b"\n"
+    header = {name: getattr(body, name) for name in ("content_type", "url", "suffix", "is_report")}
+    return json.dumps({**header, "size": len(body.data)}).encode() + b"\n"
 
 
 def parse_answer(line: bytes) -> dict[str, Any]:

@@ -150,7 +150,7 @@ class AddressGuard:
             raise _build_refusal(host, "it is not on the public internet", REMEDY)
 
     def check_public(self, url: str) -> None:
-        """Raise ReadFailed for an address that others may not be told of: not a public one.
+        """Raise ReadFailed for an address that may not be disclosed to others: not a public one.
 
         Private ones are refused even where they may be read. Where they may, so is a name without
         an address: it may be one of an intranet that is away.

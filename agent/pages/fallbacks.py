@@ -1,4 +1,4 @@
-"""What stands in for a page that cannot be read, where the user allows it."""
+"""Fallbacks for a page that cannot be read, such as an archived copy, if the user allows them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LOST: frozenset[Outcome] = frozenset(
 ANY: frozenset[Outcome] = frozenset(get_args(Outcome))
 
 
-class StandIn(NamedTuple):
+class Fallback(NamedTuple):
     """A way to read a page after it failed with one of these outcomes."""
 
     name: str
@@ -32,14 +32,14 @@ class StandIn(NamedTuple):
 
 
 @dataclass(frozen=True)
-class StandIns:
-    """Reads a page, else what stands in for it: the first that can. All tries are told.
+class FallbackReader:
+    """Reads a page, else its first fallback that can be read; all attempts are recorded.
 
-    `name`: of the first way; "" for the host of the page.
+    `name`: of the first attempt; "" for the host of the page.
     """
 
     read: Callable[[str], Page]
-    others: tuple[StandIn, ...]
+    others: tuple[Fallback, ...]
     name: str = ""
 
     def __call__(self, url: str) -> Page:
@@ -62,14 +62,14 @@ class StandIns:
 
 
 def _try(name: str, read: Callable[[str], Page], url: str, tried: list[Attempt]) -> Page:
-    """Read by one way, and note how that went, or what it tells itself. Raises ReadFailed."""
+    """Read once, and record the attempt, or those that the reader recorded. Raises ReadFailed."""
     began = time.monotonic()
     note = partial(Attempt, what="page", provider=name)
     try:
         page = read(url)
     except ReadFailed as error:
-        told = {"outcome": error.outcome, "detail": error.message, "remedy": error.remedy}
-        own = note(**told, seconds=round(time.monotonic() - began, 3))
+        result = {"outcome": error.outcome, "detail": error.message, "remedy": error.remedy}
+        own = note(**result, seconds=round(time.monotonic() - began, 3))
         tried.extend(error.attempts or (own,))
         raise
     own = note(outcome="ok", detail=url, seconds=round(time.monotonic() - began, 3))

@@ -113,7 +113,7 @@ class PageReader:
         self._rules.check_before_use(url, ROBOTS_TIMEOUT)
 
     def check_public(self, url: str) -> None:
-        """Raise ReadFailed for an address that nobody else may be told of: not a public one."""
+        """Raise ReadFailed for an address that may not be disclosed to others: not a public one."""
         try:
             run_with_timeout(self._limits.timeout, lambda: self._guard.check_public(url))
         except TimeoutError:

@@ -196,7 +196,7 @@ class PageTransport(httpx2.BaseTransport):
     def check_host(self, url: str) -> None:
         """Raises ReadFailed for a URL whose host may not be connected to.
 
-        Of a host that a proxy resolves, only the proxy can tell.
+        Of a host that a proxy resolves, only the proxy knows.
         """
         address = httpx2.URL(url)
         if address.scheme not in self._proxied or bypasses_proxy(address.host):

@@ -51,10 +51,10 @@ class GuardedRelay(ThreadingTCPServer):
         Raises ValueError for what is no URL.
         """
         parts = urlsplit(url)
-        told = self._proxies.get(parts.scheme)
-        if not told or bypasses_proxy(parts.hostname or ""):
+        address = self._proxies.get(parts.scheme)
+        if not address or bypasses_proxy(parts.hostname or ""):
             return None
-        proxy = urlsplit(told)
+        proxy = urlsplit(address)
         if proxy.scheme != "http" or not proxy.hostname:
             fault = f"{parts.hostname}: the browser goes through proxies of http alone."
             raise ReadFailed(fault, "Turn it off with --browser never.", outcome="unsupported")

@@ -74,13 +74,13 @@ def _plugin_or_web(settings: Settings, reader: Read) -> Read:
 
 def _with_archive(settings: Settings, reader: PageReader, web: Read) -> Read:
     """The same reader, with archived copies of pages that cannot be read, if the user allows it."""
-    from agent.pages.fallbacks import LOST, StandIn, StandIns
+    from agent.pages.fallbacks import LOST, Fallback, FallbackReader
     from agent.pages.wayback import WebArchive
 
     if not settings.archive:
         return web
     archive = WebArchive(settings.base_url("archive"), web, reader.check_public)
-    return StandIns(web, (StandIn("archive", archive.read, LOST),))
+    return FallbackReader(web, (Fallback("archive", archive.read, LOST),))
 
 
 def _with_registries(settings: Settings, web: Read) -> Read:

@@ -1,6 +1,6 @@
 """Files within files: attachments, ZIP archives of documents, mailboxes (mbox, RFC 4155).
 
-Each is read as it would be alone, and what cannot be read is told.
+Each is read as it would be alone, and what cannot be read is reported.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def add_inner(
     place: str = "",
     suffix: str = "",
 ) -> None:
-    """Add a file within another. `suffix`: where its name has none. Its type tells it, too."""
+    """Add a file within another. `suffix`, or `content_type`: where its name has no suffix."""
     from agent.documents.format_registry import OLE, SUFFIXES, read_source
 
     suffix = suffix or splitext(name)[1].lower()
@@ -69,5 +69,5 @@ def add_inner(
 
 def _open_object(data: bytes) -> tuple[str, bytes]:
     """The type of what an object of OLE holds, and its bytes; else itself, as of Office 97."""
-    held = ((data.find(mark), suffix) for mark, suffix in _IN_OBJECT)
-    return next(((suffix, data[at:]) for at, suffix in held if at >= 0), (".doc", data))
+    offsets = ((data.find(mark), suffix) for mark, suffix in _IN_OBJECT)
+    return next(((suffix, data[at:]) for at, suffix in offsets if at >= 0), (".doc", data))

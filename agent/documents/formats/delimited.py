@@ -13,7 +13,7 @@ from agent.documents.formats.grid import MAX_COLUMNS, Row, add_rows
 from agent.documents.sniff import decode
 
 DELIMITERS = ",;\t|"
-SAMPLED = 100_000  # characters that tell the delimiter,
+SAMPLED = 100_000  # characters from which the delimiter is detected,
 SAMPLED_ROWS = 50  # and rows
 
 

@@ -2,7 +2,7 @@
 
 A row is found and quoted by itself, far from the head of its table. So each cell says of which
 column it is: `Item: Tea | Price: 3.50`. A head of several rows is joined: `2024 Actual: 614`. In a
-table of more than `LONG` rows the names stand once, in its head, and each cell in its own place.
+table of more than `LONG` rows only the head has the names, and each cell is in its column.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MAX_SPAN = 1000  # columns or rows that a cell goes over
 MAX_NAME = 60  # characters of the name of a column
 MAX_HEADS = 4  # rows of a head
 LONG = 1000  # rows of a table whose columns are named in each of them
-LOOKED_AT = 20  # rows that tell how many of them are a head
+LOOKED_AT = 20  # rows from which the head is detected
 
 _VALUE = re.compile(r"[-+(]?\s*[$€£¥₹]?\s*[\d.,]*\d")
 _BARE = re.compile(rf"{_VALUE.pattern}\s*[%$€£¥₹]?\)?")
@@ -63,7 +63,7 @@ def add_sheets(text: PlacedText, sheets: Iterable[Sheet]) -> None:
 
 
 def _mark_columns(sheet: Sheet) -> Iterator[Row]:
-    """The rows; what stands first in a hidden column says that it is one."""
+    """The rows; the first cell of a hidden column is marked as hidden."""
     marked = set[int]()
     for number, cells in sheet.rows:
         new = {n for n in sheet.hidden_columns - marked if n < len(cells) and cells[n]}
@@ -92,9 +92,9 @@ def format_table(rows: Iterable[Sequence[TableCell]]) -> tuple[list[str], bool]:
 
 
 def expand_spans(rows: Iterable[Sequence[TableCell]]) -> Iterator[list[str]]:
-    """The texts of the rows as a grid: a cell that spans stands at each place that it covers.
+    """The texts of the rows as a grid: a cell that spans is at each place that it covers.
 
-    One over a whole row stands there once: it is a caption.
+    One over a whole row is there once: it is a caption.
     """
     open_cells: dict[int, tuple[str, int]] = {}  # by column: what goes on below, for how many rows
     for row in rows:
@@ -205,7 +205,7 @@ def find_head(
 
 
 def join_heads(rows: Sequence[Sequence[str]]) -> list[str]:
-    """The names of columns: what stands above each, from the top, each text once.
+    """The names of columns: the texts above each, from the top, each text once.
 
     A gap in an upper row has the text to its left.
     """
@@ -246,7 +246,7 @@ def _are_names(names: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
 
 
 def _take_columns(names: Sequence[str], body: Sequence[Sequence[str]]) -> list[list[str]]:
-    """What stands below each name, without empty cells."""
+    """The cells below each name, without empty ones."""
     filled = (n for n, name in enumerate(names) if name)
     columns = ((row[n].strip() for row in body if n < len(row)) for n in filled)
     return [list(filter(None, column)) for column in columns]

@@ -38,7 +38,7 @@ def read_jats(source: Body) -> BodyText:
     named = (find_first(root, one) for one in ("body", "floats-group", "back"))
     parts = [title, *find_all(root, "abstract"), *named]
     authors = ", ".join(_read_authors(find_first(root, "contrib-group")))
-    beside = [
+    appended = [
         (" ".join(" ".join(one.itertext()).split()), place)
         for name, place in (("aff", "authors"), ("ref", "references"))
         for one in find_all(root, name)
@@ -51,13 +51,13 @@ def read_jats(source: Body) -> BodyText:
     for element in root.iter("{*}*"):
         element.tag = NAMES.get(local_name(element), local_name(element))
     etree.cleanup_namespaces(root)
-    told = [etree.tostring(part, encoding="unicode") for part in parts if part is not None]
-    page = f"<html><body><main>{''.join(told)}</main></body></html>"
+    written = [etree.tostring(part, encoding="unicode") for part in parts if part is not None]
+    page = f"<html><body><main>{''.join(written)}</main></body></html>"
     read = read_html(source._replace(data=page.encode(), content_type="text/html; charset=utf-8"))
     text = PlacedText(source, name or read.title)
     text.add(read.text)
     text.add(authors, "authors")
-    for words, place in beside:
+    for words, place in appended:
         text.add(words, place)
     return text.finish()
 

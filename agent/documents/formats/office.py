@@ -1,7 +1,7 @@
 """Documents, slides and sheets by Xberg: DOCX, PPTX, ODF, EPUB, RTF, Office 97, Outlook.
 
 Its Markdown becomes lines with places. What it leaves out is read from the parts of the archive
-where that is plain text, and else told.
+where that is plain text, and else reported.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ _MARKS = {
         re.escape("\x03ObjInfo".encode("utf-16-le")),
     ),
 }
-#: Where the head of a Word document, at the beginning of a sector, has the characters that stand
-#: beside its text, and how many where there are none: `FibRgLw97` of [MS-DOC].
+#: Where the head of a Word document, at the beginning of a sector, has the characters of
+#: other parts than the text, and how many where there are none: `FibRgLw97` of [MS-DOC].
 _HEAD, _SECTOR = b"\xec\xa5", 512
 _BESIDE = (("headers and footers", 0x54, 25), ("comments", 0x5C, 0), ("text boxes", 0x64, 0))
 
@@ -90,13 +90,13 @@ def read_office(source: Body) -> BodyText:
     elif not data.startswith(b"{"):
         kind = _find_kind(source)
     found = extract(data, kind or None)
-    known = found.metadata
+    metadata = found.metadata
     markdown = _SCRIPT.sub(_write_script, found.content)
     if source.is_report:
-        return BodyText(known.title or "", markdown)
-    day = read_day(known.modified_at, known.created_at)
-    text = PlacedText(source, known.title or known.subject or "", day)
-    form = json.loads(str(known.format)) if known.format else {}
+        return BodyText(metadata.title or "", markdown)
+    day = read_day(metadata.modified_at, metadata.created_at)
+    text = PlacedText(source, metadata.title or metadata.subject or "", day)
+    form = json.loads(str(metadata.format)) if metadata.format else {}
     if names := form.get("sheet_names"):
         add_sheets(text, _read_sheets(text, found, names, archive))
     elif "presentation" in found.mime_type or "powerpoint" in found.mime_type:
@@ -116,7 +116,7 @@ def read_office(source: Body) -> BodyText:
 
 
 def find_left_out(data: bytes) -> Iterator[tuple[str, int]]:
-    """What a file that is no archive holds beside its text, by the marks of each."""
+    """What a file that is no archive holds besides its text, by the marks of each."""
     for what, marks in _MARKS.items():  # an object in a sheet has two
         yield what, max(len(re.findall(mark, data, re.DOTALL)) for mark in marks)
     for head in (at for at in range(0, len(data), _SECTOR) if data.startswith(_HEAD, at)):
@@ -133,13 +133,13 @@ def _add_text(text: PlacedText, markdown: str) -> None:
 
 def _add_left_out(text: PlacedText, root: Element | None, read: str) -> None:
     """Add the paragraphs of OpenDocument that the library leaves out, as those of shapes."""
-    known = set(_WORD.findall(read))
+    words = set(_WORD.findall(read))
     for changes in find_all(root, "tracked-changes"):
         changes.clear()
     for one in () if root is None else root.iter("{*}p", "{*}h"):
         pieces = [*one.itertext()]
-        told = ({*_WORD.findall(joint.join(pieces))} for joint in ("", " "))
-        if next(one.iterdescendants("{*}p"), None) is None and not any(x <= known for x in told):
+        sets = ({*_WORD.findall(joint.join(pieces))} for joint in ("", " "))
+        if next(one.iterdescendants("{*}p"), None) is None and not any(x <= words for x in sets):
             text.add(" ".join("".join(pieces).split()), "beside the text")
 
 
@@ -151,8 +151,8 @@ def _write_script(match: re.Match[str]) -> str:
 def _add_slides(text: PlacedText, found: Any) -> None:
     """Add slides, their notes, and the comments on them."""
     is_open = "opendocument" in found.mime_type  # whose pages are the notes alone
-    told = () if is_open else found.pages or ()
-    slides = [(page.content, page.speaker_notes or "") for page in told]
+    pages = () if is_open else found.pages or ()
+    slides = [(page.content, page.speaker_notes or "") for page in pages]
     slides = slides or [(one, "") for one in _SLIDE.split(found.content)]
     for n, (content, notes) in enumerate(filter(lambda one: any(map(str.strip, one)), slides), 1):
         for line in read_lines(_NOISE.sub("", content), is_made=True):
@@ -192,7 +192,7 @@ def _count_empty(table: Element | None) -> int:
 
 
 def add_parts(text: PlacedText, source: Body, archive: Archive) -> None:
-    """Add what stands in parts of their own, documents too; tell what is no text."""
+    """Add the parts with text and the embedded documents; report the other parts."""
     names = sorted(archive.names, key=lambda name: (len(name), name))
     for name in names:
         for where, place in _PLAIN:
@@ -235,7 +235,7 @@ def _without_hidden(data: bytes, archive: Archive) -> bytes:
 
 
 def _add_warnings(text: PlacedText, found: Any, attached: list[str]) -> None:
-    """Tell what the library did not read: of attachments those that it does not give either."""
+    """Report what the library did not read, with the attachments that it does not return."""
     warned = [warning.message.partition("\n")[0][:200] for warning in found.processing_warnings]
     for message in warned:
         text.lose("parts", 1, message)
@@ -247,9 +247,9 @@ def _add_warnings(text: PlacedText, found: Any, attached: list[str]) -> None:
 
 def _find_kind(source: Body) -> str:
     """The media type of a file of Office 97. Raises UnreadablePage."""
-    held = [one for one in _KINDS if one[0].encode("utf-16-le") in source.data]
-    held.sort(key=lambda one: source.suffix[1:] not in one[1].split())
+    kinds = [one for one in _KINDS if one[0].encode("utf-16-le") in source.data]
+    kinds.sort(key=lambda one: source.suffix[1:] not in one[1].split())
     marks = (name.encode("utf-16-le") for name in ("EncryptedPackage", "EncryptedSummary"))
-    if not held or any(mark in source.data for mark in marks):
+    if not kinds or any(mark in source.data for mark in marks):
         raise UnreadablePage(f"it is encrypted, or of an unknown kind: {REMEDY}", "invalid")
-    return held[0][2]
+    return kinds[0][2]

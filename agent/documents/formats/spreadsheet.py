@@ -52,11 +52,11 @@ def read_workbook(source: Body) -> BodyText:
         raise UnreadablePage(f"it is damaged ({str(error)[:200]})", "invalid") from None
     names = sorted(archive.names)
     people = [archive.read_xml(name) for name in names if "/persons/" in name]
-    told = (one for root in people for one in find_all(root, "person"))
-    known = {attribute(one, "id"): attribute(one, "displayName") for one in told}
+    persons = (one for root in people for one in find_all(root, "person"))
+    authors = {attribute(one, "id"): attribute(one, "displayName") for one in persons}
     for name in names:
         if name.endswith(".xml") and re.search("[cC]omments", name):
-            _add_comments(text, archive.read_xml(name), known)
+            _add_comments(text, archive.read_xml(name), authors)
     text.lose("chart sheets", len(book.chartsheets), "only a table of values would be read")
     add_parts(text, source, archive)
     return text.finish()
@@ -76,7 +76,7 @@ def _with_sizes(data: bytes, archive: Archive) -> bytes:
 
 
 def _read_sheet(text: PlacedText, archive: Archive, sheet: Any) -> Sheet:
-    """A sheet; tell of formulas that have no value yet."""
+    """A sheet; formulas that have no value yet are reported."""
     part = sheet._worksheet_path.lstrip("/")
     xml = archive.read(part) if archive.size(part) <= MAX_PART else b""
     text.lose("formulas without a value", len(_BARE.findall(xml)), "open it and save it once")
@@ -84,8 +84,8 @@ def _read_sheet(text: PlacedText, archive: Archive, sheet: Any) -> Sheet:
     text.lose("headers and footers", len(margins), "they are only printed")
     hidden: dict[bytes, set[int]] = {b"row": set(), b"col": set()}
     for kind, given in _HIDDEN.findall(xml):
-        told = {name: int(number) for name, number in _NUMBER.findall(b" " + given)}
-        first, last = told.get(b"r") or told.get(b"min", 0), told.get(b"max", 0)
+        numbers = {name: int(number) for name, number in _NUMBER.findall(b" " + given)}
+        first, last = numbers.get(b"r") or numbers.get(b"min", 0), numbers.get(b"max", 0)
         columns = range(first - 1, min(last, MAX_COLUMNS))
         hidden[kind].update([first] if kind == b"row" else columns)
     name = sheet.title + HIDDEN * (sheet.sheet_state != "visible")
@@ -94,7 +94,7 @@ def _read_sheet(text: PlacedText, archive: Archive, sheet: Any) -> Sheet:
 
 
 def _read_rows(sheet: Any, merged: list[str]) -> Iterator[Row]:
-    """The rows with a value; each cell that goes over others stands at each of them."""
+    """The rows with a value; a merged cell is repeated at each place that it covers."""
     from openpyxl.utils import range_boundaries
 
     sheet.reset_dimensions()  # what it says of its size may be wrong
@@ -111,9 +111,9 @@ def _read_rows(sheet: Any, merged: list[str]) -> Iterator[Row]:
             if left < len(cells):
                 open_cells |= dict.fromkeys(range(left, right + 1), (cells[left], low))
         open_cells = {n: one for n, one in open_cells.items() if one[1] >= number}
-        for n, (told, _) in open_cells.items():
+        for n, (text, _) in open_cells.items():
             cells += [""] * (n + 1 - len(cells))
-            cells[n] = cells[n] or told
+            cells[n] = cells[n] or text
         if any(cells):
             yield number, cells
 
@@ -140,12 +140,12 @@ def _show_number(value: float, code: str) -> str:
         return f"{value:.15g}"
     decimals = found["decimals"] or ""
     value *= 100 if "%" in shown else 1
-    told = f"{value:{',' if ',' in found[0] else ''}.{len(decimals)}f}"
+    number = f"{value:{',' if ',' in found[0] else ''}.{len(decimals)}f}"
     optional = len(decimals) - len(decimals.rstrip("#?"))
     for _ in range(optional):
-        told = told.removesuffix("0")
+        number = number.removesuffix("0")
     before, after = shown[: found.start()], shown[found.end() :]
-    return (before + told.removesuffix(".") + after).replace("\0", "").strip()
+    return (before + number.removesuffix(".") + after).replace("\0", "").strip()
 
 
 def _add_comments(text: PlacedText, root: Element | None, people: dict[str, str]) -> None:

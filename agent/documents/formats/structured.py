@@ -114,7 +114,7 @@ def read_subtitles(source: Body) -> BodyText:
     In WebVTT a blank line ends a piece, and notes and names of pieces may follow.
     """
     text = PlacedText(source)
-    time, said = "", ""
+    time, last_words = "", ""
     lines = decode(source.data).splitlines()
     is_web = "".join(lines[:1]).startswith("WEBVTT")
     for line in lines:
@@ -124,7 +124,7 @@ def read_subtitles(source: Body) -> BodyText:
             time = ""
         elif time and line.strip() and not line.strip().isdigit():
             words = _TAG.sub("", line).strip()
-            if words != said:  # the next piece may repeat the last line
+            if words != last_words:  # the next piece may repeat the last line
                 text.add(_TAG.sub("", _VOICE.sub(r"\1: ", line)).strip(), time)
-            said = words
+            last_words = words
     return text.finish()

@@ -24,10 +24,10 @@ def extract(data: bytes, media_type: str | None = None) -> Any:
     import xberg
 
     kind = xberg.ExtractInputKind.BYTES
-    given = xberg.ExtractInput(kind=kind, bytes=data, mime_type=media_type)
+    source = xberg.ExtractInput(kind=kind, bytes=data, mime_type=media_type)
     try:
         with _threads():
-            found = asyncio.run(_extract(given))
+            found = asyncio.run(_extract(source))
     except (RuntimeError, ValueError) as error:
         raise UnreadablePage(f"it is damaged ({_shorten(error)})", "invalid") from None
     if not found.results:

@@ -16,9 +16,9 @@ def local_name(element: Element) -> str:
 
 def attribute(element: Element | None, name: str) -> str:
     """The value of an attribute by its local name, whatever its namespace; "" for none."""
-    given = {} if element is None else element.attrib
-    values = (value for key, value in given.items() if key.endswith(f"}}{name}"))
-    return str(given[name] if name in given else next(values, ""))
+    attributes = {} if element is None else element.attrib
+    values = (value for key, value in attributes.items() if key.endswith(f"}}{name}"))
+    return str(attributes[name] if name in attributes else next(values, ""))
 
 
 def to_int(text: str, default: int) -> int:

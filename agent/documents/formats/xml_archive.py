@@ -43,8 +43,8 @@ class Archive:
 
     def declared_type(self) -> str:
         """The media type that an archive of OpenDocument or EPUB says of itself; "" for none."""
-        told = self.read("mimetype", 100).decode("ascii", "replace")
-        return told.strip().removesuffix("-template")
+        declared = self.read("mimetype", 100).decode("ascii", "replace")
+        return declared.strip().removesuffix("-template")
 
     def size(self, name: str) -> int:
         """The bytes of a part, unpacked, as the archive says; 0 for one that is not there."""

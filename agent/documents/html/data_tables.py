@@ -1,7 +1,6 @@
-"""Data tables and infoboxes, which main-text extraction drops: they are put back, with neighbours.
+"""Puts data tables and infoboxes back, which main-text extraction drops.
 
-A box is an infobox, or a table that holds data, with the few words around it in a block of their
-own, such as the date and the referee of a match.
+A box is an infobox or a data table, with the few words around it in its block, such as a date.
 """
 
 from __future__ import annotations
@@ -73,17 +72,17 @@ def put_boxes_back(text: str, boxes: list[str]) -> str:
 def join_definitions(body: Element) -> None:
     """Write each term of a list with its definition as one item: `Term: definition`."""
     for term in list(body.iter("dt")):
-        told = term.getnext()
-        if told is not None and told.tag == "dd" and term.text_content().strip():
-            told.tag, told.tail = "span", ""
-            term.append(told)
-            told.text = f"{'' if _ends_in_colon(term, told) else ':'} {told.text or ''}"
+        value = term.getnext()
+        if value is not None and value.tag == "dd" and term.text_content().strip():
+            value.tag, value.tail = "span", ""
+            term.append(value)
+            value.text = f"{'' if _ends_in_colon(term, value) else ':'} {value.text or ''}"
     for element in [*body.iter("dl", "dt", "dd")]:
         element.tag = "ul" if element.tag == "dl" else "li"
 
 
-def _ends_in_colon(term: Element, told: Element) -> bool:
-    return bool(term.text_content().removesuffix(told.text_content()).rstrip().endswith(":"))
+def _ends_in_colon(term: Element, value: Element) -> bool:
+    return bool(term.text_content().removesuffix(value.text_content()).rstrip().endswith(":"))
 
 
 def _holds_data(table: Element) -> bool:

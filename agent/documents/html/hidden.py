@@ -1,8 +1,7 @@
-"""The elements of a page that a browser does not show: text in them is often meant for machines.
+"""Removes the elements of a page that a browser does not show: their text may be an injection.
 
-An element is hidden by its tag, by an attribute, or by its style: that of its own and of the page's
-`<style>` elements. What scripts and external stylesheets hide is not known. Without this file
-trafilatura shows what is hidden on 49 of 63 pages: run `python -m evals.pages` after a change.
+An element is hidden by its tag, an attribute, its own style or the page's `<style>` elements. What
+scripts and external stylesheets hide is not known. Run `python -m evals.pages` after a change.
 """
 
 from __future__ import annotations
@@ -122,10 +121,10 @@ def _text_colour(style: Style) -> str:
 
 def _background(style: Style) -> str:
     """The background that a style sets; `?` for an image, "" for none."""
-    told = style.get("background-color", "") or style.get("background", "")
-    if "url(" in (image := told + style.get("background-image", "")) or "gradient" in image:
+    value = style.get("background-color", "") or style.get("background", "")
+    if "url(" in (image := value + style.get("background-image", "")) or "gradient" in image:
         return "?"
-    colour = _read_colour(told)
+    colour = _read_colour(value)
     return "" if colour == "transparent" else colour
 
 
@@ -149,8 +148,8 @@ def _read_colour(value: str) -> str:
 def read_style(css: str) -> dict[str, str]:
     """The declarations of a block; the last of each counts."""
     pairs = (one.partition(":") for one in _COMMENT.sub("", css[:2000].lower()).split(";"))
-    told = ((name.strip(), value.replace("!important", "")) for name, _, value in pairs)
-    return {name: re.sub(r"\s*([,(])\s*", r"\1", " ".join(value.split())) for name, value in told}
+    items = ((name.strip(), value.replace("!important", "")) for name, _, value in pairs)
+    return {name: re.sub(r"\s*([,(])\s*", r"\1", " ".join(value.split())) for name, value in items}
 
 
 def _read_attributes(element: Element) -> dict[str, str]:
@@ -195,8 +194,8 @@ class _Rules:
     def _names_of(self, element: Element) -> frozenset[str]:
         if element not in self._names:
             classes = (f".{name}" for name in element.get("class", "")[:500].split())
-            told = str(element.tag), f"#{element.get('id', '')}", *classes
-            self._names[element] = frozenset(told)
+            names = str(element.tag), f"#{element.get('id', '')}", *classes
+            self._names[element] = frozenset(names)
         return self._names[element]
 
 

@@ -81,8 +81,8 @@ def _measure(text: str) -> int:
 @cache
 def _patterns(kind: str) -> re.Pattern[str]:
     """A group for each name in a table of `paywall_detection.toml`."""
-    told = tomllib.loads(
+    words = tomllib.loads(
         files("agent.documents.html").joinpath("paywall_detection.toml").read_text("utf-8")
     )
-    groups = (f"(?P<{name}>{'|'.join(x.strip().splitlines())})" for name, x in told[kind].items())
+    groups = (f"(?P<{name}>{'|'.join(x.strip().splitlines())})" for name, x in words[kind].items())
     return re.compile("|".join(groups), re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""A page as Markdown with its links, for a report: each note stands behind the text on a line."""
+"""A page as Markdown with its links, for a report: each note is a line behind the text."""
 
 from __future__ import annotations
 
@@ -74,15 +74,15 @@ def _take_notes(tree: Element) -> Iterator[str]:
         if note is not None:
             notes.setdefault(note, []).append(link)
     for number, (note, links) in enumerate(notes.items(), 1):
-        told = _words_of(note)
-        others = (_find_note(places, link) for link in note.iter("a") if "://" not in told)
+        text = _words_of(note)
+        others = (_find_note(places, link) for link in note.iter("a") if "://" not in text)
         further = (_words_of(one) for one in others if one is not None and one is not note)
-        told = " ".join([told, *(words for words in further if "[" not in words)])[:LONGEST_NOTE]
-        has_address = bool(_ADDRESS.search(told))
+        text = " ".join([text, *(words for words in further if "[" not in words)])[:LONGEST_NOTE]
+        has_address = bool(_ADDRESS.search(text))
         for link in links:
             label = f"^n{number}" if has_address else _words_of(link).strip("[]()^ ")
             _replace(link, f"[{label}]")
-        yield f"[^n{number}]: {told}" if has_address else ""
+        yield f"[^n{number}]: {text}" if has_address else ""
     remove_elements(notes)
 
 

@@ -1,4 +1,4 @@
-"""What a page says to programs: its date, that it is not free, products and events in JSON-LD.
+"""Structured data of a page: its date, whether it is free, products and events in JSON-LD.
 
 Vocabulary: https://schema.org. It is bounded, and marked with its place, since no reader sees it.
 """
@@ -22,13 +22,13 @@ Element = Any  # lxml has no type hints
 PLACE = "data of the page"
 TEASER = "only its teaser was read; the rest is for subscribers"
 MAX_TEASER = 5000  # characters of text below which a page that calls itself paid is a teaser
-MAX_DATA = 20_000  # characters of what is told of a page
+MAX_DATA = 20_000  # characters of the data of a page
 MAX_SCRIPTS, MAX_SCRIPT = 20, 500_000  # of JSON-LD, and characters of one
 KINDS = re.compile(r"Product|Offer|\w*Event|Recipe|FAQPage|JobPosting")
 #: https://developers.google.com/search/docs/appearance/structured-data/paywalled-content
 _NOT_FREE = re.compile(r'"isAccessibleForFree"\s*:\s*"?(?:https?://schema\.org/)?false\b', re.I)
 #: Names of values that say nothing of the thing, in schema.org and in JSON-LD.
-_UNTOLD = re.compile(
+_WITHOUT_CONTENT = re.compile(
     r"@|url$|image|logo|sameAs|review$|mainEntityOfPage|breadcrumb|publisher", re.I
 )
 _ADDRESS = re.compile(r"https?://schema\.org/(\w+)|(?:https?:)?//\S+|data:\S+")
@@ -71,8 +71,8 @@ def read_data(tree: Element) -> list[str]:
 def lacking_data(text: str, lines: list[str]) -> str:
     """The lines with a value that a text lacks."""
     known = " ".join(text.split())
-    told = (line for line in lines if not all(one in known for one in _values(line)))
-    return "\n".join(told)[:MAX_DATA]
+    missing = (line for line in lines if not all(one in known for one in _values(line)))
+    return "\n".join(missing)[:MAX_DATA]
 
 
 def _scripts(tree: Element) -> list[str]:
@@ -107,6 +107,6 @@ def _prune(value: Any, depth: int = 0) -> Any:
     if isinstance(value, list):
         kept = [one for part in value if (one := _prune(part, depth + 1)) not in ("", {}, [])]
         return kept[0] if len(kept) == 1 else kept
-    told = {name: part for name, part in value.items() if not _UNTOLD.search(name)}
-    pruned = ((name, _prune(part, depth + 1)) for name, part in told.items())
+    named = {name: part for name, part in value.items() if not _WITHOUT_CONTENT.search(name)}
+    pruned = ((name, _prune(part, depth + 1)) for name, part in named.items())
     return {name: part for name, part in pruned if part not in ("", {}, [], None)}

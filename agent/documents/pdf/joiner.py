@@ -14,8 +14,8 @@ from unicodedata import east_asian_width, name
 from agent.documents.formulas import lower_text, raise_text
 
 HYPHEN = "\ufffe"  # what PDFium writes for a hyphen at which a word was divided
-FULL = 0.8  # of the length of most lines of a page: a line that long had no room for a further word
-MAX_SAMPLED = 200  # characters of a page that tell how it is turned
+FULL = 0.8  # of the length of most lines of a page: behind a line that long no word fitted
+MAX_SAMPLED = 200  # characters of a page from which its rotation is detected
 #: Of the type of the character before: the size of a raised or lowered digit, and by how much.
 MAX_SMALL, MIN_RAISED, MIN_LOWERED = 0.85, 0.2, 0.05
 #: Control characters that TeX's bitmap fonts use for these, in Cork encoding (T1).
@@ -120,7 +120,7 @@ def join_lines(lines: Sequence[str]) -> Iterator[str]:
 
 
 def goes_on(last: str, line: str) -> bool:
-    """Whether a line is the rest of another wherever they stand: of its word, or in lower case."""
+    """Whether a line is the rest of another wherever they are: of its word, or in lower case."""
     is_rest = line[:1].islower() or line.startswith(("(", ",", ";"))
     return last.endswith(HYPHEN) or (
         is_rest and not _END.search(last) and not _begins(line) and not is_row(last)
@@ -145,7 +145,7 @@ def join(block: str, line: str) -> str:
 
 
 def find_joint(block: str, line: str) -> str:
-    """What stands between a text and its rest: a hyphen that is part of a word stays."""
+    """What is between a text and its rest: a hyphen that is part of a word stays."""
     if block.endswith(HYPHEN):
         return "" if block[-2:-1].islower() and line[:1].islower() else "-"
     is_solid = all(

@@ -1,4 +1,4 @@
-"""The links of a page of a PDF: the words that lie under each, and where they stand in its text."""
+"""The links of a page of a PDF: the words that lie under each, and their positions in its text."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def read_pdf(source: Body) -> BodyText:
 
 
 class _PageReader:
-    """Adds the pages of a document one by one, and what stands beside their text at its end."""
+    """Adds the pages of a document one by one, and their comments and fields at its end."""
 
     def __init__(self, document: Any, text: PlacedText, *, is_report: bool) -> None:
         self._document, self._text, self._is_report = document, text, is_report
@@ -97,7 +97,7 @@ class _PageReader:
             self._notes.setdefault(*note)
 
     def finish(self) -> None:
-        """Add the comments and fields, and tell what was not read or may be wrong."""
+        """Add the comments and fields, and report what was not read or may be wrong."""
         for line, place in self._notes.items():
             self._text.add(line, place)
         images = self._images
@@ -145,8 +145,8 @@ def _read_field(field: Any, form: Any) -> str:
         ways = (raw.FPDFAnnot_GetFormFieldAlternateName, raw.FPDFAnnot_GetFormFieldName,
                 raw.FPDFAnnot_GetFormFieldValue)  # fmt: skip
         functions = [partial(one, form, field) for one in ways]
-    told, name, value = map(_read_wide, functions)
-    name = told or name
+    label, name, value = map(_read_wide, functions)
+    name = label or name
     return f"{name}: {value}" if name and value and value != "Off" else ""
 
 

@@ -1,6 +1,6 @@
 """The sentences of a report in Markdown, and the sources that each cites.
 
-A mark behind the full stop belongs to the sentence before it, one that stands for itself to the
+A mark behind the full stop belongs to the sentence before it, one alone to the
 block before. What only names a source is cut out of the sentence; words that are linked stay.
 """
 
@@ -82,22 +82,22 @@ def cite_sentences(parsed: BodyText, name: str = "") -> CitedReport:
     prose = [one for one in _add_context(shown, blocks) if one.kind != "heading"]
     marks = MarkFinder(shown, [(one.start, one.end, one.line) for one in prose], references)
     forms: Counter[MarkForm] = Counter()
-    told: list[CitedSentence] = []
+    claims: list[CitedSentence] = []
     unaddressed = 0
     for block in prose:
         cuts = list(marks.find_cuts(block.start, block.end, block.line))
         forms.update(cut.form for cut in cuts for _ in cut.cited)
         unaddressed += sum(not one.url for cut in cuts for one in cut.cited)
         own = list(_read_block(shown, block, cuts))
-        if not own and told:  # marks alone
-            cited = (*told[-1].cited, *(one for cut in cuts for one in cut.cited))
-            told[-1] = told[-1]._replace(cited=cited)
-        told += own
+        if not own and claims:  # marks alone
+            cited = (*claims[-1].cited, *(one for cut in cuts for one in cut.cited))
+            claims[-1] = claims[-1]._replace(cited=cited)
+        claims += own
     heading = next((shown[one.start : one.end] for one in blocks if one.kind == "heading"), "")
     title = fields.get("title") or parsed.title or _plain(heading) or name
-    told = [one for one in told if _is_claim(one)]
-    sentences, sources = _number(told[:MAX_SENTENCES])
-    cut = f"Only the first {MAX_SENTENCES} of {len(told)} sentences are read."
+    claims = [one for one in claims if _is_claim(one)]
+    sentences, sources = _number(claims[:MAX_SENTENCES])
+    cut = f"Only the first {MAX_SENTENCES} of {len(claims)} sentences are read."
     return CitedReport(
         name=name,
         form=parsed.form,
@@ -109,7 +109,7 @@ def cite_sentences(parsed: BodyText, name: str = "") -> CitedReport:
         marks=forms.total(),
         unaddressed=unaddressed,
         advice=ADVICE["raw" if forms["raw"] else ""] if unaddressed else "",
-        warnings=(cut,) if len(told) > MAX_SENTENCES else (),
+        warnings=(cut,) if len(claims) > MAX_SENTENCES else (),
     )
 
 
@@ -149,8 +149,8 @@ def _number(
                 n, title = len(numbers) + 1, sanitize_line(title, 300)
                 numbers[key] = ReportSource(n=n, url=url[:5000], title=title)
         cited = tuple(dict.fromkeys(numbers[x.key].n for x in addresses if x.key in numbers))
-        told = {"context": context, "scope": scope}
-        made.append(ReportSentence(text=words, start=start, end=end, sources=cited, **told))
+        extent = {"context": context, "scope": scope}
+        made.append(ReportSentence(text=words, start=start, end=end, sources=cited, **extent))
     return tuple(made), tuple(numbers.values())
 
 

@@ -148,7 +148,7 @@ class MarkFinder:
             yield Cut(match.end("shown"), match.end(), cited, form)
 
     def _stands_apart(self, match: re.Match[str]) -> bool:
-        """Whether a link stands in brackets, or for itself behind the end of a sentence."""
+        """Whether a link is in brackets, or alone behind the end of a sentence."""
         before = self._text[max(0, match.start() - AROUND) : match.start()].rstrip(" *_")
         after = self._text[match.end() : match.end() + AROUND].lstrip(" *_")
         if before.endswith(("(", "（", "【")) or (before.endswith((",", ";")) and "(" in before):
@@ -172,7 +172,7 @@ class MarkFinder:
 
 
 def is_file_name(url: str) -> bool:
-    """Whether a link leads to a file beside the report, of a kind that is read."""
+    """Whether a link leads to a file next to the report, of a kind that is read."""
     path = url.partition("#")[0]
     return ":" not in path and not path.startswith("/") and splitext(path)[1].lower() in SUFFIXES
 

@@ -12,7 +12,7 @@ from agent.documents.format_registry import find_format
 from agent.documents.plain_text import decode_text
 from agent.documents.reports.service_answers import read_answer
 
-#: Suffixes that name a form; of any other name it is told by the content.
+#: Suffixes that name a form; of any other name it is detected from the content.
 _NOTE_MARK = re.compile(r"\[\^\w{1,9}\](?!:)")
 SUFFIXES = {f".{form}": form for form in ("html", "docx", "pdf", "json", "markdown")} | {
     **dict.fromkeys((".md", ".mdx"), "markdown"),
@@ -29,8 +29,8 @@ def parse_report(source: Body) -> BodyText:
         report = read_answer(decode_text(source.data))
     elif f".{form}" in (found := find_format(source._replace(suffix=f".{form}"))).suffixes:
         report = found.read(source)
-        told = number_notes(report.text) if form == "docx" else report.text
-        report = report._replace(text=told, form=form)
+        markdown = number_notes(report.text) if form == "docx" else report.text
+        report = report._replace(text=markdown, form=form)
     else:
         raise UnreadablePage(f"is {found.name}", "unsupported")
     if not report.text.strip():
@@ -39,17 +39,17 @@ def parse_report(source: Body) -> BodyText:
 
 
 def number_notes(markdown: str) -> str:
-    """Notes of Word by their numbers: the library writes their identifiers where they stand, and
+    """Notes of Word by their numbers: the library writes their identifiers in the text, and
     their numbers behind the paragraph. A mark whose number is not known is taken out."""
-    told = []
+    paragraphs = []
     for paragraph in markdown.split("\n\n"):
         marks = _NOTE_MARK.findall(paragraph)
         tail = "".join(marks[len(marks) // 2 :])
         is_doubled = len(marks) % 2 == 0 and paragraph.endswith(tail)
         numbers = iter(marks[len(marks) // 2 :] if is_doubled else ())
         body = paragraph.removesuffix(tail) if is_doubled else paragraph
-        told.append(_NOTE_MARK.sub(lambda _, left=numbers: next(left, ""), body))  # type: ignore[misc]
-    return "\n\n".join(told)
+        paragraphs.append(_NOTE_MARK.sub(lambda _, left=numbers: next(left, ""), body))  # type: ignore[misc]
+    return "\n\n".join(paragraphs)
 
 
 def detect_form(body: bytes, suffix: str = "") -> str:

@@ -19,7 +19,7 @@ REMEDY = "Give Markdown, HTML, DOCX, PDF, or the JSON of an answer."
 def read_report(body: bytes, name: str = "", form: str = "") -> CitedReport:
     """A report with its sentences and what they cite. Raises UsageError.
 
-    `form` is a `ReportForm` that is surer than what name and content tell.
+    `form` is a `ReportForm`, which overrules name and content.
     """
     name = " ".join(name.split())[-LONGEST_NAME:]
     shown = name or "The report"

@@ -1,6 +1,6 @@
 """The answers of services and of this program, as JSON: their Markdown, with what each part cites.
 
-A part is a text with citations beside it. A citation has offsets, or is for the whole part. Each
+A part is a text with a list of citations. A citation has offsets, or is for the whole part. Each
 becomes a link without words behind every sentence that it is for.
 """
 
@@ -55,12 +55,12 @@ def read_answer(text: str) -> BodyText:
     for form in FORMS:
         supports = list(_find_supports(value)) if form.name == "gemini" else []
         own = [p for p in _walk(value, form.parts.split()) if p.get("type") not in _THOUGHTS]
-        told = "".join(_write(part, form, supports) for part in own if not part.get("thought"))
-        if told.strip():
-            is_list = "](<" not in told or form.name == "answer"
+        markdown = "".join(_write(part, form, supports) for part in own if not part.get("thought"))
+        if markdown.strip():
+            is_list = "](<" not in markdown or form.name == "answer"
             title = _first(value, ("topic", "title", "query"))
-            told += _write_list(value) * is_list
-            return BodyText(str(title or "")[:300], told, form=form.name)
+            markdown += _write_list(value) * is_list
+            return BodyText(str(title or "")[:300], markdown, form=form.name)
     raise UnreadablePage("is JSON, but not an answer that this program knows", "invalid")
 
 
@@ -90,8 +90,8 @@ def _write(part: Json, form: ServiceForm, supports: Sequence[Json]) -> str:
     text = next((part[name] for name in TEXTS if isinstance(part.get(name), str)), "")
     if not text:
         return "\n\n"
-    given = _first(part, CITED) if form.parts else None
-    cited = [*(given if isinstance(given, list) else ()), *supports]
+    own = _first(part, CITED) if form.parts else None
+    cited = [*(own if isinstance(own, list) else ()), *supports]
     links: dict[int, str] = {}
     replaced: list[tuple[int, int]] = []
     for one in cited[:MAX_CITATIONS]:
@@ -126,19 +126,19 @@ _STARTS, _ENDS = ("start_index", "startIndex"), ("end_index", "endIndex")
 
 def _link(row: object) -> str:
     url, title = _first(row, URLS), _first(row, ("title", "document_title"))
-    told = " ".join(str(title or "").replace('"', "'").split())[:300]
+    words = " ".join(str(title or "").replace('"', "'").split())[:300]
     is_whole = isinstance(url, str) and not set(url) & set("<> \n")
-    return f'[](<{url}> "{told}")' if is_whole and url else ""
+    return f'[](<{url}> "{words}")' if is_whole and url else ""
 
 
 def _find_supports(value: object) -> Iterator[Json]:
     """What Gemini says of the text of its first candidate, as citations with offsets."""
     for snake in (False, True):
         name = "grounding_{}" if snake else "grounding{}"
-        told = [name.format(x if snake else x.title()) for x in ("metadata", "chunks", "supports")]
-        for grounding in _walk(value, ("candidates", told[0])):
-            chunks = list(_walk(grounding, (told[1], "web")))
-            for support in _walk(grounding, (told[2],)):
+        names = [name.format(x if snake else x.title()) for x in ("metadata", "chunks", "supports")]
+        for grounding in _walk(value, ("candidates", names[0])):
+            chunks = list(_walk(grounding, (names[1], "web")))
+            for support in _walk(grounding, (names[2],)):
                 numbers = _first(support, ("groundingChunkIndices", "grounding_chunk_indices"))
                 for n in numbers if isinstance(numbers, list) else ():
                     if isinstance(n, int) and 0 <= n < len(chunks):

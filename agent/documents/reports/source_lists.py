@@ -126,7 +126,7 @@ class Entry:
 
 
 class References:
-    """The sources that a report lists: what `[3]` is where it stands."""
+    """The sources that a report lists: what `[3]` means at its line."""
 
     def __init__(self, lines: Sequence[str], used: Collection[str]) -> None:
         self.taken: set[int] = set()
@@ -149,9 +149,9 @@ class References:
 
     def find(self, label: str, line: int) -> Address | None:
         """The source with this label in the next list behind a line, or else the last before."""
-        known = self._labels.get(label.casefold(), [])
-        n = min(bisect_left(known, line, key=lambda one: one[0]), len(known) - 1)
-        return known[n][1] if known else None
+        entries = self._labels.get(label.casefold(), [])
+        n = min(bisect_left(entries, line, key=lambda one: one[0]), len(entries) - 1)
+        return entries[n][1] if entries else None
 
     def find_all(self, labels: Sequence[str], line: int) -> list[Address]:
         """The sources of labels; none where one of them has none."""

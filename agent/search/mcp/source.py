@@ -12,7 +12,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from agent.errors import ExternalCallError, ReadFailed, SearchFailed
 from agent.pages.address_guard import AddressGuard
-from agent.pages.fallbacks import ANY, StandIn, StandIns
+from agent.pages.fallbacks import ANY, Fallback, FallbackReader
 from agent.search.hits import MCP_SCHEME, parse_hit
 from agent.search.mcp.result_rows import Row, read_document, read_resource, read_rows
 from agent.search.mcp.tool_choice import ADDRESSES, McpTool
@@ -241,8 +241,8 @@ class McpReader:
         if is_web_url(url):  # a text that came with a search is often cut
             ways.insert(0 if place and place.kind == "text" else 1, self._web)
         finder = self._finders[key]
-        others = tuple(StandIn(finder, way, ANY) for way in ways[1:])
-        return StandIns(ways[0], others, finder)(url)
+        others = tuple(Fallback(finder, way, ANY) for way in ways[1:])
+        return FallbackReader(ways[0], others, finder)(url)
 
     def warnings(self) -> tuple[str, ...]:
         """Which servers were given up, and why."""
