@@ -230,8 +230,8 @@ def sum_usages(parts: Iterable[CallUsage]) -> CallUsage:
 
 def sum_usd(prices: Sequence[float | None]) -> float | None:
     """The sum of prices; None as soon as one is not known."""
-    known = [usd for usd in prices if usd is not None]
-    return math.fsum(known) if len(known) == len(prices) else None
+    amounts = [usd for usd in prices if usd is not None]
+    return math.fsum(amounts) if len(amounts) == len(prices) else None
 
 
 def round_dollars(usage: CallUsage) -> CallUsage:

@@ -19,14 +19,10 @@ def lock_file(file: int, path: Path, *, wait: bool = False) -> Release | None:
 
     if has_fcntl:  # to close the file releases it
         is_locked = lock_descriptor(file, blocking=wait, poll_interval=POLL_SECONDS)
-        return _do_nothing if is_locked else None
+        return (lambda: None) if is_locked else None
     lock = FileLock(f"{path}.lock", thread_local=False, poll_interval=POLL_SECONDS)
     try:
         lock.acquire(blocking=wait)
     except Timeout:
         return None
     return lock.release
-
-
-def _do_nothing() -> None:
-    pass

@@ -158,9 +158,9 @@ def is_listed(url: str) -> bool:
 
 def _listed_kind(host: str) -> Kind | None:
     """By suffix, so that en.wikipedia.org counts as wikipedia.org."""
-    known, labels = _load_table().hosts, host.split(".")
+    hosts, labels = _load_table().hosts, host.split(".")
     suffixes = (".".join(labels[n:]) for n in range(len(labels)))
-    return next((known[suffix] for suffix in suffixes if suffix in known), None)
+    return next((hosts[suffix] for suffix in suffixes if suffix in hosts), None)
 
 
 def _kind_by_look(host: str) -> Kind | None:

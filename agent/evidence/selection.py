@@ -197,7 +197,7 @@ def _score_passages(pieces: Sequence[_Piece], query: str) -> list[float]:
     names = [f"{s.page.title} {text}" for (s, _), text in zip(pieces, shown, strict=True)]
     scores = rank_texts(names, query)
     top = max(scores, default=0.0)
-    asked, years = set(content_words(query)), set(find_years(query))
+    query_words, years = set(content_words(query)), set(find_years(query))
     fit = []
     for score, (source, piece) in zip(scores, pieces, strict=True):
         heading = source.page.text[slice(*piece.heading)].strip("# ")
@@ -206,7 +206,7 @@ def _score_passages(pieces: Sequence[_Piece], query: str) -> list[float]:
         dated = set(find_years(source.page.title))
         score *= ELSEWHERE if _APPENDIX.match(heading) else 1.0
         score *= OTHER_YEAR if years and dated and not dated & years else 1.0
-        near = TOPICAL * bool(own and own <= asked) + LEAD * (piece.start < LEADING)
+        near = TOPICAL * bool(own and own <= query_words) + LEAD * (piece.start < LEADING)
         fit.append(score + near * top if score else 0.0)
     return fit
 

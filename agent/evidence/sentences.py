@@ -105,10 +105,10 @@ def _german_month_pattern() -> re.Pattern[str]:
 
 def _is_quoted(text: str, start: int, at: int) -> bool:
     """Whether an offset lies in a quotation that began in its sentence and ends in its line."""
-    said = text[max(start, at - QUOTED) : at]
+    before = text[max(start, at - QUOTED) : at]
     rest = text[at : at + QUOTED].partition("\n")[0]
-    return (said.count('"') % 2 == 1 and '"' in rest) or any(
-        opens in said and closes in rest and said.rfind(opens) > said.rfind(closes)
+    return (before.count('"') % 2 == 1 and '"' in rest) or any(
+        opens in before and closes in rest and before.rfind(opens) > before.rfind(closes)
         for opens, closes in QUOTATION_MARKS
     )
 

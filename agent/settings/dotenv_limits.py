@@ -50,10 +50,10 @@ def find_user_keys(variables: Mapping[str, Variable], settings: Settings) -> lis
 
     That Vertex AI is used counts: the key is then where Google's libraries find it.
     """
-    asked = {name.lower().partition("_")[0] for name in settings.search}
+    services = {name.lower().partition("_")[0] for name in settings.search}
     redirects = variables.get("GITHUB_BASE_URL", Variable("", "shell")).origin == "folder"
     # in many a shell it is for other programs
-    is_sent = redirects or not asked.isdisjoint(("code", "github"))
+    is_sent = redirects or not services.isdisjoint(("code", "github"))
     unsent = set() if is_sent else {KEY_VARIABLES["github"]}
     return [
         name

@@ -85,10 +85,10 @@ def _of_file(path: Path | None) -> Iterator[McpServer]:
 
 
 def _of_entry(path: Path, name: str, entry: Any) -> McpServer:
-    known = entry if isinstance(entry, dict) else {}
-    fields = {key: known[key] for key in McpServer.model_fields.keys() & known.keys()}
-    command = [known["command"], *known.get("args", ())] if known.get("command") else []
-    url = known.get("url") or known.get("serverUrl") or ""
+    raw = entry if isinstance(entry, dict) else {}
+    fields = {key: raw[key] for key in McpServer.model_fields.keys() & raw.keys()}
+    command = [raw["command"], *raw.get("args", ())] if raw.get("command") else []
+    url = raw.get("url") or raw.get("serverUrl") or ""
     values = {"cwd": str(Path.home()), **fields, "name": name, "command": command, "url": url}
     try:
         server = McpServer.model_validate(values)

@@ -47,10 +47,10 @@ def read_variables(shell: Mapping[str, str], folder: Path) -> dict[str, Variable
         values = read_env_file(file)
         strangers += values
         for name, value in values.items():
-            known = name in KNOWN_VARIABLES and name not in SHELL_VARIABLES
-            if known and origin == "folder" and KNOWN_VARIABLES[name] in USER_FIELDS:
+            is_ours = name in KNOWN_VARIABLES and name not in SHELL_VARIABLES
+            if is_ours and origin == "folder" and KNOWN_VARIABLES[name] in USER_FIELDS:
                 warn_once(f".env of this folder sets {name}, which only {user_file()} may.")
-            elif known and KNOWN_VARIABLES[name] not in taken:
+            elif is_ours and KNOWN_VARIABLES[name] not in taken:
                 found[name] = Variable(value, origin)
     _warn_of_strangers(strangers, found)
     if is_open_to_others(user_file()):

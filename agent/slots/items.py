@@ -11,7 +11,7 @@ Item = list[Statement]
 Reading = dict[int, Item]  # the items of one source by their position in its list
 
 
-def merge_items(said: Sequence[Statement], names: Sequence[str]) -> list[Item]:
+def merge_items(statements: Sequence[Statement], names: Sequence[str]) -> list[Item]:
     """Merge the items of all sources; each result holds every statement about one item.
 
     Items of two sources are the same if all leaves agree, else the first leaf (a player), else a
@@ -19,14 +19,14 @@ def merge_items(said: Sequence[Statement], names: Sequence[str]) -> list[Item]:
     reply. An item of one source alone is kept.
     """
     merged: list[Item] = []
-    for reading in _items_by_source(said):
+    for reading in _items_by_source(statements):
         _merge_reading(merged, reading, names)
     return merged
 
 
-def _items_by_source(said: Sequence[Statement]) -> list[Reading]:
+def _items_by_source(statements: Sequence[Statement]) -> list[Reading]:
     by_source: dict[int, Reading] = {}
-    for one in said:
+    for one in statements:
         by_source.setdefault(one.quote.source, {}).setdefault(one.item, []).append(one)
     readings = [dict(sorted(items.items())) for _, items in sorted(by_source.items())]
     return sorted(readings, key=lambda items: -len(items))

@@ -42,37 +42,38 @@ class Thing(NamedTuple):
 
 
 def group_by_thing(
-    said: Sequence[Statement], sources: Sequence[Source], topic: str
+    statements: Sequence[Statement], sources: Sequence[Source], topic: str
 ) -> list[tuple[str, list[Statement]]]:
     """The statements about each thing, with what it is; that is "" where all are about one.
 
     Where the topic has words of some things alone, those of which it has most are meant.
     """
-    asked = frozenset(content_words(topic))
-    values = frozenset(word for one in said for word in content_words(str(one.value)))
-    read = [_read_thing(one, sources[one.quote.source - 1], asked, values) for one in said]
+    wanted = frozenset(content_words(topic))
+    values = frozenset(word for one in statements for word in content_words(str(one.value)))
+    read = [_read_thing(one, sources[one.quote.source - 1], wanted, values) for one in statements]
     described = [one.described for one in read if one.described]
     common = described[0].intersection(*described) if described else frozenset()
     things = [one._replace(described=one.described - common) for one in read]
     groups: list[list[int]] = []
-    for i in sorted(range(len(said)), key=lambda i: not things[i].name):
+    for i in sorted(range(len(statements)), key=lambda i: not things[i].name):
         fitting = [g for g in groups if not any(are_namesakes(things[i], things[k]) for k in g)]
-        same = (g for g in fitting if any(same_value(said[k].value, said[i].value) for k in g))
+        value = statements[i].value
+        same = (g for g in fitting if any(same_value(statements[k].value, value) for k in g))
         home = next(same, next(iter(fitting), None))
         if home is None:
             groups.append([i])
         else:
             home.append(i)
-    counts = [_count_asked(things[group[0]], asked) for group in groups]
+    counts = [_count_wanted(things[group[0]], wanted) for group in groups]
     meant = [g for g, count in zip(groups, counts, strict=True) if count == max(counts)]
     if len(meant) == 1:
-        return [("", [said[i] for i in sorted(meant[0])])]
-    return [(things[g[0]].label, [said[i] for i in sorted(g)]) for g in meant]
+        return [("", [statements[i] for i in sorted(meant[0])])]
+    return [(things[g[0]].label, [statements[i] for i in sorted(g)]) for g in meant]
 
 
-def _count_asked(one: Thing, asked: Words) -> int:
+def _count_wanted(one: Thing, wanted: Words) -> int:
     """How many words that distinguish a thing the topic has."""
-    return len((one.described | one.marks | one.qualifier) & (asked - one.name))
+    return len((one.described | one.marks | one.qualifier) & (wanted - one.name))
 
 
 def label_namesakes(sources: Sequence[Source]) -> list[str]:
@@ -94,12 +95,12 @@ def label_namesakes(sources: Sequence[Source]) -> list[str]:
 # --- what a statement is about -----------------------------------------------------------------
 
 
-def _read_thing(one: Statement, source: Source, asked: Words, values: Words) -> Thing:
+def _read_thing(one: Statement, source: Source, wanted: Words, values: Words) -> Thing:
     page = source.page
     title, qualifier, marks = _read_title(page.title)
     name = frozenset(content_words(title))
     described = frozenset(content_words(one.of)) - values
-    if not (described or name <= asked):
+    if not (described or name <= wanted):
         return Thing()
     named = page.title if marks else _SITE.sub("", page.title)
     opening = named if qualifier or marks else _find_opening(page.text, title) or page.title

@@ -43,12 +43,12 @@ RIGHT: dict[ValueForm, float] = {"row": 0.95, "words": 0.66, "sentence": 0.51}
 #: parameters. It hardly ever says "partial", which is taken as not supported.
 JUDGED = {"supported": (46 / 55) / (34 / 65), "partial": (9 / 55) / (31 / 65)}
 MOST_FINDINGS = 400
-Said = Sequence[Statement]
+Statements = Sequence[Statement]
 NEAR = 600  # characters on either side of a quote that are compared to recognise copies
 
 
 def make_findings(
-    slots: Sequence[Slot], said: Said, sources: Sequence[Source], topic: str = ""
+    slots: Sequence[Slot], statements: Statements, sources: Sequence[Source], topic: str = ""
 ) -> tuple[Finding, ...]:
     """A finding for each leaf; for a list, one for each leaf of each item, or one `missing`.
 
@@ -59,19 +59,19 @@ def make_findings(
     for slot in slots:
         root = slot.name.partition("[]")[0]
         if "[]" not in slot.name:
-            own = [one for one in said if one.slot == slot.name]
+            own = [one for one in statements if one.slot == slot.name]
             found.append(_weigh_things(slot.name, own, sources, topic))
         elif root not in seen:
             seen.add(root)
-            found.extend(_list_findings(root, slots, said, sources))
+            found.extend(_list_findings(root, slots, statements, sources))
     return tuple(found[:MOST_FINDINGS])
 
 
 def _list_findings(
-    root: str, slots: Sequence[Slot], said: Said, sources: Sequence[Source]
+    root: str, slots: Sequence[Slot], statements: Statements, sources: Sequence[Source]
 ) -> list[Finding]:
     names = [slot.name for slot in slots if slot.name.startswith(f"{root}[]")]
-    merged = merge_items([one for one in said if one.slot in names], names)
+    merged = merge_items([one for one in statements if one.slot in names], names)
     leaves = (
         (name.replace("[]", f"[{at}]", 1), [one for one in item if one.slot == name])
         for at, item in enumerate(merged)
@@ -81,15 +81,17 @@ def _list_findings(
     return found or [Finding(slot=root, status="missing")]
 
 
-def _weigh_things(name: str, said: Said, sources: Sequence[Source], topic: str) -> Finding:
+def _weigh_things(
+    name: str, statements: Statements, sources: Sequence[Source], topic: str
+) -> Finding:
     """The finding of one leaf; where sources describe several things of one name, of all of them.
 
     Then the value of the heaviest thing is first; the others are alternatives.
     """
-    whole = weigh_values(name, said, sources)
+    whole = weigh_values(name, statements, sources)
     if not (topic and whole.alternatives):
         return whole
-    things = group_by_thing(said, sources, topic)
+    things = group_by_thing(statements, sources, topic)
     each = [(of, weigh_values(name, own, sources)) for of, own in things]
     if len(each) == 1:
         return each[0][1]
@@ -115,18 +117,18 @@ def _as_alternatives(each: Sequence[tuple[str, Finding]]) -> Iterator[Alternativ
         yield from (other.model_copy(update={"of": of}) for other in finding.alternatives)
 
 
-def weigh_values(name: str, said: Said, sources: Sequence[Source]) -> Finding:
+def weigh_values(name: str, statements: Statements, sources: Sequence[Source]) -> Finding:
     """The finding of one leaf: the heaviest value, its alternatives, and its status.
 
     What a work says that was retracted weighs nothing.
     """
-    said = [one for one in said if not sources[one.quote.source - 1].hit.is_retracted]
-    if not said:
+    statements = [one for one in statements if not sources[one.quote.source - 1].hit.is_retracted]
+    if not statements:
         return Finding(slot=name, status="missing")
     trust = {source.n: host_kind(source.page.url).score for source in sources}
-    independent = find_independent_sources([one.quote for one in said], sources)
+    independent = find_independent_sources([one.quote for one in statements], sources)
     values = []
-    for group in _group_values(said):
+    for group in _group_values(statements):
         best: dict[int, float] = {}
         for one in group:
             n = one.quote.source
@@ -183,9 +185,9 @@ def rate_confidence(finding: Finding) -> float:
     return round(odds / (1 + odds), 3)
 
 
-def _group_values(said: Said) -> list[list[Statement]]:
+def _group_values(statements: Statements) -> list[list[Statement]]:
     groups: list[list[Statement]] = []
-    for one in said:
+    for one in statements:
         same = (group for group in groups if any(_are_same(one, other) for other in group))
         if (group := next(same, None)) is None:
             groups.append(group := [])
@@ -201,12 +203,12 @@ def _are_same(one: Statement, other: Statement) -> bool:
     return both and is_swapped_score(str(a), one.quote.text, str(b), other.quote.text)
 
 
-def _commonest_spelling(group: Said) -> Scalar:
+def _commonest_spelling(group: Statements) -> Scalar:
     values = [one.value for one in group]
     return max(values, key=values.count)
 
 
-def _make_alternative(group: Said, weight: float) -> Alternative:
+def _make_alternative(group: Statements, weight: float) -> Alternative:
     cited = tuple(sorted({one.quote.source for one in group}))
     return Alternative(value=_commonest_spelling(group), citations=cited, weight=round(weight, 3))
 

@@ -50,8 +50,8 @@ class PlannedSection(Frozen):
     @property
     def slots(self) -> tuple[Slot, ...]:
         """Its questions as slots; one of each thing, where it compares some."""
-        asked = [name_slot(q, thing) for q in self.questions for thing in self.things or ("",)]
-        return tuple(Slot(name=name) for name in dict.fromkeys(asked))
+        slot_names = [name_slot(q, thing) for q in self.questions for thing in self.things or ("",)]
+        return tuple(Slot(name=name) for name in dict.fromkeys(slot_names))
 
 
 def name_slot(question: str, thing: str = "") -> str:

@@ -200,12 +200,12 @@ class Research:
     def findings(self) -> dict[str, Finding]:
         """The finding of each slot, as checked or reflected last; all missing before the first."""
         own = [e for e in self.events if getattr(e, "section", 0) == self.section]
-        known = [e for e in own if isinstance(e, Reflected | Verified)]
-        known = [e for e in known if e.findings or isinstance(e, Reflected) and e.computed]
-        if known:
-            return {finding.slot: finding for finding in known[-1].findings}
-        asked = (slot.name for slot in self.slots if slot.is_asked)
-        names = dict.fromkeys(name.partition("[]")[0] for name in asked)
+        checked = [e for e in own if isinstance(e, Reflected | Verified)]
+        checked = [e for e in checked if e.findings or isinstance(e, Reflected) and e.computed]
+        if checked:
+            return {finding.slot: finding for finding in checked[-1].findings}
+        slot_names = (slot.name for slot in self.slots if slot.is_asked)
+        names = dict.fromkeys(name.partition("[]")[0] for name in slot_names)
         return {name: Finding(slot=name, status="missing") for name in names}
 
     def latest_statements(self, *newest: Statement) -> tuple[Statement, ...]:

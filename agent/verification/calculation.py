@@ -227,11 +227,11 @@ def _total(node: Node, found: Sequence[_Found], *, bare: bool = False, last: int
 
     `last`: -1 takes the other reading of numbers that may be read in two ways: `1.234`.
     """
-    known = {one.term: one for one in found}
+    by_term = {one.term: one for one in found}
     has_units = len({one.unit.dimension for one in found if one.unit}) == 1
 
     def read(term: Term) -> Measure:
-        one = known[term]
+        one = by_term[term]
         if isinstance(one.meant, Day):
             return Measure(Decimal((day := _parse_day(term)).year), 0, day)
         written = _read_term(term) if bare else one.meant

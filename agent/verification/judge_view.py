@@ -54,8 +54,8 @@ def spans_around(text: str, spans: Iterable[Span]) -> list[tuple[int, Span]]:
     sentences = split_sentences(text)
     shown: set[int] = set()
     for start, end in spans:
-        held = [i for i, (a, b) in enumerate(sentences) if a < end and start < b]
-        shown.update(range(min(held, default=0) - 1, max(held, default=-1) + 2))
+        quoted = [i for i, (a, b) in enumerate(sentences) if a < end and start < b]
+        shown.update(range(min(quoted, default=0) - 1, max(quoted, default=-1) + 2))
         headings = set(_headings_above(text, start))
         shown.update(i for i, span in enumerate(sentences) if span in headings)
     return [(i, sentences[i]) for i in sorted(shown & set(range(len(sentences))))]

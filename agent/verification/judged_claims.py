@@ -35,8 +35,8 @@ def value_claim(slot: str, value: Scalar, citations: Iterable[int] = ()) -> Clai
 
 def quotes_of_value(value: Scalar, finding: Finding) -> list[Quote]:
     """The quotes of a finding that hold a value; all of them where none does by itself."""
-    held = [quote for quote in finding.quotes if holds_value(quote.text, value)]
-    return held or list(finding.quotes)
+    supporting = [quote for quote in finding.quotes if holds_value(quote.text, value)]
+    return supporting or list(finding.quotes)
 
 
 def count_shared(one: str, other: str) -> int:

@@ -60,10 +60,10 @@ def _unquoted_names(
     quotes, shown = (" ".join(p.quote for p in places), [*(p.context for p in places), *pages])
     if main_script(quotes) != main_script(claim) or language_of(quotes) != language:
         return
-    held = frozenset[str]().union(*map(plain_words, shown))
+    shown_words = frozenset[str]().union(*map(plain_words, shown))
     for name in names:
         words = map(strip_accents, PLAIN_WORD.findall(name))
-        lost = [word for word in words if len(word) >= SHORTEST_WORD and word not in held]
+        lost = [word for word in words if len(word) >= SHORTEST_WORD and word not in shown_words]
         stems = (word[: max(SHORTEST_STEM, len(word) - STEM)] for word in lost)
-        if any(not any(other.startswith(stem) for other in held) for stem in stems):
+        if any(not any(other.startswith(stem) for other in shown_words) for stem in stems):
             yield name

@@ -98,16 +98,16 @@ def test_two_spellings_of_an_address_share_a_page(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("later", "ttl", "asked"),
+    ("later", "ttl", "requests"),
     [(DAY - 2, DAY, 1), (DAY + 2, DAY, 2), (120, 60, 2), (-3600, DAY, 2), (-60, DAY, 1)],
     ids=["fresh", "old", "a shorter time to live", "from the future", "clocks differ"],
 )
-def test_time_to_live(folder: Path, later: float, ttl: float, asked: int) -> None:
+def test_time_to_live(folder: Path, later: float, ttl: float, requests: int) -> None:
     began = time.time()
     web = FakeWeb(lambda _: make_page(retrieved_at=utc_text(began)))
     Cache(DiskStore(folder), DAY).wrap_read(web)(URL)
     Cache(DiskStore(folder), ttl, lambda: began + later).wrap_read(web)(URL)
-    assert len(web.asked) == asked
+    assert len(web.asked) == requests
 
 
 def tamper(folder: Path, **columns: object) -> None:
@@ -173,17 +173,6 @@ def test_a_damaged_file_is_begun_anew(folder: Path, start: int) -> None:
     assert [path.name for path in folder.parent.iterdir()] == ["web"]
 
 
-def test_what_has_expired_leaves_the_disk(folder: Path) -> None:
-    store = DiskStore(folder)
-    store.set("old", "text", DAY)
-    assert store.get("old") == "text"
-    tamper(folder, expire_time=1)  # as if a day had gone by
-    assert store.get("old") is None
-    store.set("new", "text", 9)
-    with closing(sqlite3.connect(folder / "cache.db")) as database:
-        assert database.execute("SELECT key FROM Cache").fetchall() == [("new",)]
-
-
 def test_its_size_is_bounded_and_the_oldest_go(folder: Path) -> None:
     store, random = DiskStore(folder, max_bytes=1_000_000), Random(1)
     for n in range(100):
@@ -211,10 +200,10 @@ def test_threads_share_it(folder: Path) -> None:
         thread.start()
     for thread in threads:
         thread.join(30)
-    asked = len(web.asked)
+    requests = len(web.asked)
     assert not cache.problem
     work()
-    assert len(web.asked) == asked
+    assert len(web.asked) == requests
 
 
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def recorded(
     return call
 
 
-def outside(text: str) -> str:
+def forbidden(text: str) -> str:
     raise AssertionError(f"called for {text}")
 
 
@@ -121,7 +121,7 @@ def test_a_journal_answers_without_a_call(texts: list[str], suffix: str) -> None
     stored = [json.loads(json.dumps(line)) for line in first.calls]
     again = Journal({}, {line["key"]: line for line in stored})
 
-    assert [recorded(again, outside)(text) for text in texts] == replies
+    assert [recorded(again, forbidden)(text) for text in texts] == replies
 
 
 def test_an_unexpected_error_is_reported_without_its_text() -> None:
@@ -203,7 +203,7 @@ def test_resume_goes_on_where_it_was(tmp_path: Path) -> None:
     written(path, "a", "b")
     journal = Journal.resume(path, {"run": "another"})
     assert journal.header["run"] == "r"
-    assert recorded(journal, outside)("a") == "A"
+    assert recorded(journal, forbidden)("a") == "A"
     assert recorded(journal, str.upper)("c") == "C"
     journal.close()
     assert [line["request"]["query"] for line in lines(path)[1:]] == ["a", "b", "c"]
@@ -242,7 +242,7 @@ def test_a_failure_is_raised_again_from_the_journal(tmp_path: Path) -> None:
     failing(path, "rate_limited")
     journal = Journal.resume(path, {})
     with pytest.raises(SearchFailed, match="no luck") as failure:
-        recorded(journal, outside)("x")
+        recorded(journal, forbidden)("x")
     assert (failure.value.outcome, failure.value.remedy) == ("rate_limited", "try later")
     journal.close()
     journal = Journal.resume(path, {}, retry_failed=True)
@@ -256,7 +256,7 @@ def test_what_was_refused_for_a_key_is_asked_again(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     failing(path, "bad_key")
     with pytest.raises(SearchFailed):
-        recorded(Journal.replay(path), outside)("x")
+        recorded(Journal.replay(path), forbidden)("x")
     journal = Journal.resume(path, {})
     assert recorded(journal, str.upper)("x") == "X"
     journal.close()
@@ -266,7 +266,7 @@ def test_a_replay_makes_no_call_and_names_what_is_missing(tmp_path: Path) -> Non
     path = tmp_path / "a.jsonl"
     written(path, "a")
     before = path.read_bytes()
-    call = recorded(Journal.replay(path), outside)
+    call = recorded(Journal.replay(path), forbidden)
     assert call("a") == "A"
     with pytest.raises(JournalError, match="search b"):
         call("b")

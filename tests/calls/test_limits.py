@@ -88,7 +88,7 @@ def test_a_run_waits_for_its_turn_and_nothing_is_given_up_for_it(
     serve_cups(services, 1)
     refusals = [Raw(429, "{}", {"Retry-After": "0"})]
     think = services.think
-    services.think = lambda asked: refusals.pop() if refusals else think(asked)
+    services.think = lambda request: refusals.pop() if refusals else think(request)
     more = {
         "RESEARCH_AGENT_RATE_LIMITS": "serpapi=1,gemini=1000",
         "RESEARCH_AGENT_RATE_WINDOW": "0.5",

@@ -361,7 +361,7 @@ def test_a_token_of_github_is_a_key_where_github_is_asked(tmp_path: Path) -> Non
     searx = {"SEARXNG_URL": Variable("http://own.example", "folder")}
     assert make_settings({**shell, **searx}, tmp_path).base_url("searxng") == "http://own.example"
     evil = {"GITHUB_BASE_URL": Variable("http://evil.example", "folder")}
-    asked = {"SEARCH_PROVIDERS": Variable("wikipedia,github_issues", "folder")}
-    for more in (evil, searx | asked):
+    github = {"SEARCH_PROVIDERS": Variable("wikipedia,github_issues", "folder")}
+    for more in (evil, searx | github):
         with pytest.raises(NotConfigured, match="beside a key from elsewhere: GITHUB_TOKEN"):
             make_settings({**shell, **more}, tmp_path)

@@ -41,13 +41,13 @@ def script_reflection(
 ) -> Callable[[ModelRequest], Reply]:
     """Return a model whose reflection is scripted; it writes its answer from the first source."""
 
-    def think(asked: ModelRequest) -> Reply:
-        if asked.task == "generate_queries":
+    def think(request: ModelRequest) -> Reply:
+        if request.task == "generate_queries":
             return {"queries": ["cup 1987"], "slots": []}
-        if asked.task == "reflect":
-            return {"slots": reflect(asked), "need_more": False, "new_queries": []}
-        if asked.task == "verify":
-            return support_all(asked)
+        if request.task == "reflect":
+            return {"slots": reflect(request), "need_more": False, "new_queries": []}
+        if request.task == "verify":
+            return support_all(request)
         cited = [{"source": 1, "quote": "Argentina won the cup."}]
         return {"answer": "Argentina won the cup [1].", "citations": cited}
 
@@ -60,7 +60,7 @@ def world(services: Services) -> Services:
     services.hits = {TOPIC: ["ours"]}
     goals = [{"player": "Messi", "minute": "23rd minute"}, {"player": "Di Maria", "minute": 236}]
     services.think = script_reflection(
-        lambda asked: [
+        lambda request: [
             slot_row("winner", "Argentina", 1, "Argentina won the cup."),
             slot_row("day", "29 June 1987", 1, "The final was on 29 June 1987"),
             slot_row("venue", {"capacity": "114,600"}, 1, "before 114,600 people, the whole"),
@@ -95,10 +95,10 @@ def test_a_schema_is_asked_and_filled(world: Services, settings: Settings) -> No
 def test_a_replay_and_a_resume_repeat_the_schema(world: Services, settings: Settings) -> None:
     _, answer, shown = run_audited(settings, slots_schema=SCHEMA, resume="typed")
     assert answer.run and answer.run.journal
-    asked = len(world.model_requests)
+    count = len(world.model_requests)
     _, _, again = run_audited(settings, "", resume="typed")
     _, _, replayed = run_audited(Settings(), "", replay=Path(answer.run.journal))
-    assert shown["data"] == again["data"] == replayed["data"] and len(world.model_requests) == asked
+    assert shown["data"] == again["data"] == replayed["data"] and len(world.model_requests) == count
 
 
 def test_without_a_schema_there_is_no_data(world: Services, settings: Settings) -> None:
@@ -115,10 +115,10 @@ RIVALS = {"ours": "Argentina won the cup.", "theirs": "France won the cup, said 
 THIRD = "It is well known in Rosario that Argentina won the cup then."
 
 
-def report_rivals(asked: ModelRequest) -> list[Json]:
+def report_rivals(request: ModelRequest) -> list[Json]:
     """Report each source's value; in the second round only the new one, as some models do."""
     statements = [("Argentina", RIVALS["ours"]), ("France", RIVALS["theirs"]), ("Argentina", THIRD)]
-    shown = [(n, v, q) for n, (v, q) in enumerate(statements, 1) if q in asked.prompt]
+    shown = [(n, v, q) for n, (v, q) in enumerate(statements, 1) if q in request.prompt]
     return [slot_row("winner", v, n, q) for n, v, q in (shown[2:] or shown)]
 
 

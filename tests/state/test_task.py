@@ -1,4 +1,4 @@
-"""What a task must have: a name and the type of its answer, known where its class is defined."""
+"""A task has a name and an answer type, checked where its class is defined."""
 
 from __future__ import annotations
 

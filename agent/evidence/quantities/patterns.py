@@ -221,8 +221,8 @@ def loose_values() -> dict[str, tuple[float, ...]]:
 @cache
 def word_pattern(is_evidence: bool) -> re.Pattern[str]:
     """Runs of number words: of English and German, in evidence of more languages."""
-    known = {*number_words(), *scales()} - {"acht", "elf"}  # an eight, an eleven: English words
-    known |= set(loose_values()) | {"acht", "elf"} if is_evidence else set()
-    word = rf"(?:{'|'.join(_longest_first(known))})"
+    words = {*number_words(), *scales()} - {"acht", "elf"}  # an eight, an eleven: English words
+    words |= set(loose_values()) | {"acht", "elf"} if is_evidence else set()
+    word = rf"(?:{'|'.join(_longest_first(words))})"
     run = rf"(?:(?:an?|one)[ ])?{word}(?:[ -](?:and )?{word})*"
     return re.compile(rf"(?<![^\W_]){run}(?![^\W_])", re.I)

@@ -48,12 +48,12 @@ def find_missing(claim: str, quotes: Texts, *, derived: bool = True) -> tuple[Qu
         return ()
     given = _read_evidence(tuple(quotes), LONGEST_QUOTES)
     looked_for = wanted[:MOST_WANTED]
-    held = [
+    supported = [
         x for x in looked_for if _is_in_quotes(x, given) or (derived and _follows(x, given, claim))
     ]
 
     def is_given(one: Quantity) -> bool:
-        return one in held or any(_is_conversion(one, other) for other in held)
+        return one in supported or any(_is_conversion(one, other) for other in supported)
 
     return tuple(one for one in wanted if one not in looked_for or not is_given(one))
 
@@ -122,15 +122,15 @@ def is_stated(value: Decimal, stated: Number, at: int = 0) -> bool:
     return _lies(stated.rough, value, Decimal(f"{number:.15g}"), Decimal(f"{abs(step):.15g}"))
 
 
-def _lies(rough: str, value: Decimal, said: Decimal, step: Decimal) -> bool:
-    off = value - said
+def _lies(rough: str, value: Decimal, stated: Decimal, step: Decimal) -> bool:
+    off = value - stated
     match rough:
         case "over" | "least":
             return off > 0 or (rough == "least" and not off)
         case "under" | "most":
             return off < 0 or (rough == "most" and not off)
         case "about" | "nearly":
-            is_near = _is_rounding(float(said), float(value), rough) or abs(off) < step
+            is_near = _is_rounding(float(stated), float(value), rough) or abs(off) < step
             return is_near and (rough == "about" or off < 0)
     return abs(off) <= step / 2
 
@@ -206,13 +206,13 @@ def _is_day(year: int | None, month: int, day: int | None, given: _Evidence) -> 
 
     Where quotes name no month that is known, as in another language, day and year suffice.
     """
-    known = [(other.year, *part) for other in given.days for part in other.months]
+    dates = [(other.year, *part) for other in given.days for part in other.months]
     values = _all_values(given)
-    if not known:
+    if not dates:
         return all(part in values for part in (year, day) if part)
     return any(
         month == m and day in (None, d) and (year in (None, y) or (y is None and year in values))
-        for y, m, d in known
+        for y, m, d in dates
     )
 
 
