@@ -76,19 +76,6 @@ def test_all_is_well(services: Services, tmp_path: Path) -> None:
     assert not list((tmp_path / "runs").iterdir()), "the trial file is gone"
 
 
-@pytest.mark.slow
-def test_the_table_is_for_people(services: Services, tmp_path: Path) -> None:
-    services.default_hits = ["a page"]
-    environment = services.environment(tmp_path, SEARCH_PROVIDERS="serpapi,exa")
-    done = doctor("-v", cwd=tmp_path, environment=environment)
-    assert done.returncode == 0 and done.stdout.startswith("Ready.\n") and not done.stderr
-    lines = done.stdout.splitlines()
-    short = doctor(cwd=tmp_path, environment=environment).stdout.splitlines()
-    assert short[0] == "Ready." and len(short) <= 15 and "EXA_API_KEY" not in "".join(short)
-    row = next(i for i, line in enumerate(lines) if "search exa" in line)
-    assert lines[row].startswith("warn") and "EXA_API_KEY is not set" in lines[row]
-
-
 def test_with_nothing_set_it_names_the_settings_and_exits_1(tmp_path: Path) -> None:
     folders = {name: str(tmp_path / name) for name in ("RUNS_DIR", "CACHE_DIR")}
     search = "serpapi,exa,tavily,serper,wikipedia,searxng"
@@ -142,17 +129,13 @@ def test_one_model_of_two_is_enough(services: Services, tmp_path: Path) -> None:
     assert missing_requirements(list(found.values())) == ["search"]
 
 
-@pytest.mark.parametrize(
-    ("model", "detail"),
-    [("gpt-test", "the server lists the model"), ("x", "the server answers, but does not list")],
-)
-def test_openai_is_asked(services: Services, tmp_path: Path, model: str, detail: str) -> None:
+def test_openai_is_tried(services: Services, tmp_path: Path) -> None:
     own = {"OPENAI_API_KEY": OPENAI_KEY, "OPENAI_BASE_URL": f"{services.base}/openai"}
     environment = services.environment(
-        tmp_path, RESEARCH_AGENT_LLM="openai", OPENAI_MODEL=model, **own
+        tmp_path, RESEARCH_AGENT_LLM="openai", OPENAI_MODEL="gpt-test", **own
     )
-    found = find_checks(environment, tmp_path)[f"model openai:{model}"]
-    assert found.status == "ok" and f"; {detail}" in found.detail
+    found = find_checks(environment, tmp_path)["model openai:gpt-test"]
+    assert found.status == "ok" and "; the server lists the model" in found.detail
     assert "s, asked by json_schema" in found.detail and services.tasks() == ["try"]
 
 
@@ -236,12 +219,3 @@ def test_no_piece_of_a_key_is_left(key: str, before: str, after: str, start: int
     [shown] = redact([row], find_secrets({"SOME_API_KEY": key}))
     pieces = [key[i : i + 4] for i in range(len(key) - 3)]
     assert not [p for p in pieces if p in shown.detail + shown.remedy + shown.name]
-
-
-def test_a_window_that_is_too_small_is_reported(services: Services, tmp_path: Path) -> None:
-    own = {"OPENAI_BASE_URL": f"{services.base}/openai", "OPENAI_MODEL": "small"}
-    services.openai_needs_key = False
-    environment = services.environment(tmp_path, RESEARCH_AGENT_LLM="openai", **own)
-    found = find_checks(environment, tmp_path)["model openai:small"]
-    assert found.status == "warn" and "its window: 2,048 tokens" in found.detail
-    assert "OLLAMA_CONTEXT_LENGTH" in found.remedy

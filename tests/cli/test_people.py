@@ -262,25 +262,6 @@ def test_an_audit_is_a_sentence_on_a_terminal(tmp_path: Path) -> None:
     assert done.status == 1 and "citations[0].quote: " in done.out and "{" not in done.out
 
 
-def test_a_watch_without_a_change_says_so_on_a_terminal(tmp_path: Path) -> None:
-    watch = ("watch", TOPIC, "--offline", "--once", "--slots", "winner")
-    assert "Unchanged" not in in_terminal(*watch, home=tmp_path).err
-    done = in_terminal(*watch, home=tmp_path)
-    assert done.status == 0 and done.out == "" and done.err.startswith("Unchanged since 20")
-    assert in_pipe(*watch, home=tmp_path).err == ""
-
-
-@pytest.mark.slow
-def test_a_docx_is_for_a_file_and_no_terminal(tmp_path: Path) -> None:
-    refused = in_terminal(TOPIC, "--offline", "--format", "docx", home=tmp_path)
-    assert refused.status == 2 and "A DOCX cannot be shown on a terminal." in refused.err
-    for options in ([], ["--format", "docx"]):
-        file = tmp_path / f"answer{len(options)}.docx"
-        done = in_pipe(TOPIC, "--offline", *options, "--out", str(file), home=tmp_path)
-        assert json.loads(done.out)["status"] == "complete"
-        assert file.read_bytes().startswith(b"PK")
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("typed", "status", "prompt"), [(b"the firm\r", 0, "Which Works: "), (b"\x04", 130, "stopped")]

@@ -159,18 +159,6 @@ def command(*arguments: str, cwd: Path, **more: str) -> tuple[int, Json]:
 
 
 @pytest.mark.slow
-def test_the_command(answer: Json, tmp_path: Path) -> None:
-    file, old = tmp_path / "answer.json", tmp_path / "old.json"
-    file.write_text(json.dumps(answer))
-    put("claims.0.text", "Brazil won the cup.")(answer)
-    old.write_text(json.dumps(answer))
-    status, result = command("--diff", "old.json", "answer.json", cwd=tmp_path)
-    assert status == 1 and result["claims"]["removed"] == ["Brazil won the cup."]
-    status, result = command("missing.json", cwd=tmp_path)
-    assert status == 2 and result["error"]["remedy"]
-
-
-@pytest.mark.slow
 def test_fetch_reports_which_quotes_are_gone(
     answer: Json, services: Services, tmp_path: Path
 ) -> None:

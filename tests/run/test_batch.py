@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.answer.schema import Answer, answer_validator
+from agent.answer.schema import answer_validator
 from agent.calls.budget import Caps
 from agent.errors import JournalError, UsageError
 from agent.run.batch.local import LocalEngine, run_name
 from agent.run.batch.rows import OutputFile
-from agent.run.batch.runner import Batch, sort_rows
+from agent.run.batch.runner import Batch
 from agent.run.batch.topics import Topic, read_topics
 from agent.run.resources import share_resources
 from agent.settings import parse_settings
@@ -236,18 +236,6 @@ def test_without_a_file_the_answers_go_to_standard_output(tmp_path: Path) -> Non
     rows = [json.loads(line) for line in out.splitlines()]
     assert process.returncode == 0 and sorted(row["id"] for row in rows) == [1, 2]
     assert all(row["citations"] for row in rows) and {*tmp_path.glob("*.jsonl*")} == set()
-
-
-def test_rows_go_into_the_order_of_the_topics(tmp_path: Path) -> None:
-    rows = OutputFile(tmp_path / "out")
-    for each in ("b", "z", "x", "y", "a"):
-        answer = Answer(topic=each, status="insufficient").model_dump(mode="json")
-        rows.append({"id": each, **answer})
-    sort_rows([Topic("a", "a"), Topic("b", "b"), Topic("c", "c")], rows)
-    assert [row["id"] for row in rows_of(tmp_path / "out")] == list("abzxy")
-    rows.append({"id": "c \ud83d", **answer})  # half of a surrogate pair
-    assert len(rows_of(tmp_path / "out")) == 6
-    rows.close()
 
 
 def test_forms_of_topics(tmp_path: Path) -> None:

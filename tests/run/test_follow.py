@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +17,7 @@ from agent.run.begin import research
 from agent.run.estimate import estimate
 from agent.search.parent_pages import ParentPages
 from agent.search.search_options import SearchOptions
-from agent.settings import Effort, Settings, parse_settings
+from agent.settings import Settings, parse_settings
 from agent.state import RunRequest
 from agent.state.values import hash_text
 from tests.support.follower import (
@@ -32,9 +30,8 @@ from tests.support.follower import (
     set_up,
     shown_earlier,
 )
-from tests.support.processes import start_run
 from tests.support.services import Raw, Services, read_topic
-from tests.support.worlds import read_journal_calls, read_journal_lines, run_to_end, without_times
+from tests.support.worlds import read_journal_lines, run_to_end, without_times
 
 FULL = f"{FOLLOW_UP} ({PARENT})"
 
@@ -127,16 +124,6 @@ def test_caps_hold_and_what_the_parent_read_counts_for_none(
     assert again.status == "complete"
     capped = ask(settings, OPEN, "capped", "parent", max_calls=4)
     assert capped.status != "complete" and "--max-calls 4" in " ".join(capped.warnings)
-
-
-def test_at_most_five_pages_are_copied_the_best_ones(world: Services, settings: Settings) -> None:
-    names = [f"page{n}" for n in range(12)]
-    world.pages |= {name: f"{name}: Velmora Works made pumps in hall {name}." for name in names}
-    world.default_hits = ["firm", *names]
-    ask(settings, PARENT, "parent", effort=Effort(pages_per_query=10))
-    answer = ask(settings, FOLLOW_UP, "child", "parent")
-    lines = [line for line in read_journal_calls(path_of(answer)) if line["call"] == "read"]
-    assert len(lines) == 5 and all(line["request"]["run"] == "parent" for line in lines)
 
 
 def test_the_child_stands_alone_when_the_parent_is_gone(
@@ -286,37 +273,6 @@ def test_what_the_earlier_answer_says_does_not_leave_as_a_question(
     answer = ask(settings, OPEN, "child", "parent")
     assert world.search_queries and not any("maple" in query for query in world.search_queries)
     assert "was not sent" in " ".join(answer.warnings)
-
-
-@pytest.mark.slow
-def test_a_child_that_was_killed_goes_on(
-    world: Services, settings: Settings, tmp_path: Path
-) -> None:
-    """Its pages are copied, so that the parent may be gone."""
-    parent = path_of(ask_parent(world, settings))
-    environment = world.environment(tmp_path, CACHE_TTL="0")
-    think, reached, go_on = world.think, threading.Event(), threading.Event()
-
-    def hold(asked: Any) -> Any:
-        if asked.task == "reflect":
-            reached.set()
-            go_on.wait(30)
-        return think(asked)
-
-    world.think = hold
-    arguments = ["--resume", "child", "--follow", "parent", FOLLOW_UP]
-    with start_run(*arguments, cwd=tmp_path, environment=environment) as begun:
-        assert reached.wait(30)
-        assert begun.kill() == -signal.SIGKILL
-    go_on.set()
-    set_up(world)
-    parent.unlink()
-    with start_run("--resume", "child", cwd=tmp_path, environment=environment) as resumed:
-        answer = resumed.answer
-    assert answer["status"] == "complete" and "1931" in answer["answer"]
-    assert external_calls(world) == ([], [])
-    assert world.tasks() == ["reflect", "verify"]
-    assert audit_answer(answer)["ok"]
 
 
 def test_what_cannot_be_followed(world: Services, settings: Settings, tmp_path: Path) -> None:

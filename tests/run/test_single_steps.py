@@ -32,10 +32,3 @@ def test_each_step_works_alone_and_asks_only_what_is_its_own(
     assert "[1]" in answer["answer"]
     assert all(one["quote"] in docs[0]["text"] for one in answer["citations"])
     assert not list((tmp_path / "runs").glob("*"))
-
-
-def test_without_documents_a_step_says_so(tmp_path: Path, world: Services) -> None:
-    settings = parse_settings(world.environment(tmp_path))
-    seen = reflect(TOPIC, [], settings, slots=("winner",))
-    assert seen["missing"] == ["winner"] and seen["filled"] == {}
-    assert synthesize(TOPIC, [], settings)["citations"] == [] and world.tasks() == []

@@ -27,13 +27,6 @@ def test_every_example_of_the_demo_is_answered_without_a_model(tmp_path: Path) -
     assert {price["strategy"] for price in choices["prices"]} == {"slots", "report", "loop"}
 
 
-def test_the_choices_need_the_token_that_runs_need(tmp_path: Path) -> None:
-    with Web(
-        configure_from({"RUNS_DIR": str(tmp_path), "RESEARCH_AGENT_API_TOKEN": "sesame"})
-    ) as web:
-        assert web.client.get("/api/choices").status_code == 401
-
-
 @pytest.mark.parametrize(
     ("environment", "names"),
     [

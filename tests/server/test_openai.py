@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from agent.calls.journal_reader import read_journal
-from tests.support.follower import FOLLOW_UP, OPEN, PARENT, SEARCHED, forget, set_up, shown_earlier
-from tests.support.services import ModelRequest, Raw, Reply, Services
+from tests.support.follower import FOLLOW_UP, PARENT, forget, set_up, shown_earlier
+from tests.support.services import Raw, Services
 from tests.support.web import TOPIC, Web, configure_from, online
 
 CHAT = "/v1/chat/completions"
@@ -179,31 +179,6 @@ def test_after_an_answer_from_elsewhere_a_question_is_answered_as_alone(web: Web
     )
     assert "Argentina won the 2022 FIFA World Cup" in alone
     assert after.partition("### Sources")[0] == alone.partition("### Sources")[0]
-
-
-def test_what_the_pages_of_an_earlier_turn_do_not_answer_is_searched(
-    services: Services, tmp_path: Path
-) -> None:
-    """A model that finds no answer in them, and asks for nothing more, ends no run."""
-    world = set_up(services)
-    think = world.think
-
-    def content(asked: ModelRequest) -> Reply:
-        reply = think(asked)
-        if asked.task == "understand" and isinstance(reply, dict):
-            return {**reply, "slots": []}
-        is_lacking = asked.task == "reflect" and "Uppsala" not in asked.prompt
-        lack = {"answerable": False, "need_more": False, "new_queries": []}
-        return {**reply, **lack} if is_lacking and isinstance(reply, dict) else reply
-
-    world.think = content
-    with online(world, tmp_path) as web:
-        first = web.client.post(CHAT, json=chat(PARENT)).json()
-        reply = first["choices"][0]["message"]["content"]
-        forget(world)
-        again = web.client.post(CHAT, json=chat(PARENT, reply, OPEN)).json()
-    assert "Uppsala" in again["choices"][0]["message"]["content"]
-    assert SEARCHED in world.search_queries
 
 
 @pytest.mark.slow

@@ -26,7 +26,7 @@ from agent.server.local_paths import hide_paths
 from agent.server.run_manager import Runs
 from agent.settings import parse_settings
 from agent.state import RunRequest
-from tests.support.services import Raw, Services
+from tests.support.services import Services
 from tests.support.web import TOPIC, Web, configure_from, online, parse_frames, wait_until
 
 ROOT = Path(__file__).parents[2]
@@ -136,14 +136,6 @@ def test_without_a_key_nothing_is_opened(tmp_path: Path) -> None:
         assert not status["ready"] and status["model"] is None
         assert status["error"].startswith(message) and "OPENAI_API_KEY" in status["error"]
     assert not list(tmp_path.iterdir())
-
-
-def test_services_that_all_fail_are_a_bad_gateway(world: Services, tmp_path: Path) -> None:
-    world.fault = lambda: Raw(403, '{"error": {"code": 403, "message": "no"}}')
-    with online(world, tmp_path) as web:
-        response, types = web.ask(), [frame["type"] for frame in web.stream()]
-    assert response.status_code == 502 and response.json()["error"]["kind"] == "model"
-    assert types[-2:] == ["error", "end"] and "answer" not in types
 
 
 def test_settings_pass_through_and_caps_are_the_servers(world: Services, tmp_path: Path) -> None:
@@ -362,7 +354,7 @@ def test_a_token_is_required_wherever_it_is_set(tmp_path: Path) -> None:
     environment = {"RUNS_DIR": str(tmp_path), "RESEARCH_AGENT_API_TOKEN": "s3cret"}
     with Web(configure_from(environment, offline=True)) as web:
         wrong = ({}, {"Authorization": "Bearer s3cre"}, {"Authorization": "Basic s3cret"})
-        for path in ("/api/runs", "/metrics", "/openapi.json", "/api/runs/x"):
+        for path in ("/api/runs", "/metrics", "/openapi.json", "/api/choices"):
             for headers in wrong:
                 refused = web.client.get(path, headers=headers)
                 assert refused.status_code == 401, path

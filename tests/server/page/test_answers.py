@@ -15,11 +15,6 @@ from tests.support.services import Raw, Services
 from tests.support.web import Web, configure_from, wait_until
 from tests.support.worlds import conflict, insufficient, one_hop, two_rounds
 
-WIDE = """[...document.querySelectorAll('body *')]
-  .filter(e => e.checkVisibility() && e.getBoundingClientRect().right > innerWidth + 1)
-  .map(e => e.outerHTML)"""
-
-
 SMALL = """[...document.querySelectorAll('button:not(.marker), input, select, textarea, summary')]
   .filter(e => e.offsetParent && e.type !== 'radio' && e.getBoundingClientRect().height < 44)
   .map(e => e.outerHTML)"""
@@ -136,23 +131,6 @@ def test_quotes_are_shown_next_to_their_sentences_and_walked_by_keys(page: Page)
     page.tab.run(f"{FOCUSED}.blur()")
     page.press_key("/")
     assert page.tab.wait(f"{FOCUSED}.id === 'question'")
-
-
-@pytest.mark.slow
-def test_on_a_phone_the_quote_is_a_sheet_below_its_sentence(page: Page) -> None:
-    page.tab.set_viewport(390, 560, motion=False)
-    page.finish(one_hop())
-    assert not page.is_visible(".card")
-    page.tab.run("document.querySelectorAll('.answer .marker')[1].click()")
-    assert page.is_visible(".card .close")
-    page.tab.settle()
-    ends = page.tab.run(
-        "[document.querySelector('.sentence.open').getBoundingClientRect().bottom,"
-        " document.querySelector('.card').getBoundingClientRect().top]"
-    )
-    assert ends[0] <= ends[1] and page.tab.run(WIDE) == []
-    page.tab.click(".card .close")
-    assert not page.is_visible(".card") and page.tab.run(f"{FOCUSED}.className") == "marker"
 
 
 @pytest.mark.slow
