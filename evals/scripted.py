@@ -67,10 +67,10 @@ def run_scripted(topic: str, model: Any, corpus: Path, bench: Bench, **settings:
     """A finished run with a scripted model and a corpus as the web."""
     from agent.calls.journal import Journal
     from agent.calls.rate_limits import RateLimiter, no_rate_limits
-    from agent.run.compose_calls import cache_sources, compose_calls
+    from agent.run.compose_calls import compose_calls
     from agent.run.header import RunSpec
     from agent.run.loop import Run
-    from agent.run.retriever import open_sources
+    from agent.run.run_retriever import open_cached_retriever
     from agent.run.validate_request import requested_slots
     from agent.settings import Settings
     from agent.state import RunRequest
@@ -80,7 +80,8 @@ def run_scripted(topic: str, model: Any, corpus: Path, bench: Bench, **settings:
     journal = Journal({**header, "strategy": made.strategy})
     spec = RunSpec(Path(), journal.header, made, RunRequest())
     limiter = RateLimiter(no_rate_limits())
-    calls = compose_calls(spec, journal, [model], cache_sources(made, open_sources(made)), limiter)
+    retriever = open_cached_retriever(made)
+    calls = compose_calls(spec, journal, [model], retriever, limiter)
     return finish(Run(spec, journal, calls, requested_slots(made)))
 
 

@@ -34,10 +34,7 @@ LONGEST_TITLE = 70  # characters, in a table
 
 
 @click.group(
-    cls=shell.CommandGroup,
-    epilog=EPILOG,
-    context_settings=shell.HELP,
-    invoke_without_command=True,
+    cls=shell.CommandGroup, epilog=EPILOG, context_settings=shell.HELP, invoke_without_command=True
 )
 @click.pass_context
 def command(ctx: click.Context) -> int:

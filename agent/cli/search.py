@@ -29,13 +29,13 @@ reason of each is in `attempts`); 2 wrong usage.
 def command(words: tuple[str, ...], **options: Any) -> int:
     """Print what search finds: JSON in a pipe, text on a terminal."""
     from agent.errors import SearchFailed
-    from agent.run.search_once import open_limited_sources, search_once
+    from agent.run.search_once import open_limited_retriever, search_once
     from agent.settings import load_options
 
     settings = load_options(options)
-    with open_limited_sources(settings) as sources:
+    with open_limited_retriever(settings) as retriever:
         try:
-            found = search_once(" ".join(words), settings, sources)
+            found = search_once(" ".join(words), settings, retriever)
         except SearchFailed as error:
             attempts = [attempt.model_dump(mode="json") for attempt in error.attempts]
             if not sys.stdout.isatty():

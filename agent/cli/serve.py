@@ -33,7 +33,7 @@ def command(host: str, port: int, make_token: bool, **options: Any) -> int:
     """
     shell.require_extra("server", "fastapi", "uvicorn", "prometheus_client", "python_multipart")
     from agent.calls.threads import spawn
-    from agent.run.retriever import open_sources
+    from agent.run.retriever import open_retriever
     from agent.server import logs, uvicorn_server
     from agent.server.app import make_server
     from agent.server.research_request import make_configure
@@ -46,8 +46,8 @@ def command(host: str, port: int, make_token: bool, **options: Any) -> int:
         configure = make_configure(load_settings, options)
         click.echo(f"Access token for this session: {options['api_token']}", err=True)
     # raises what cannot be searched, and indexes a corpus; on a thread, so that Ctrl-C ends it
-    sources = spawn(lambda: open_sources(settings)).result()
-    with closing(sources):  # a corpus is read on while no run searches it
+    retriever = spawn(lambda: open_retriever(settings)).result()
+    with closing(retriever):  # a corpus is read on while no run searches it
         app, runs = make_server(host, configure)
         logs.configure_logging(settings.api_log)
         return uvicorn_server.serve(app, runs, host, port)

@@ -10,8 +10,8 @@ from pydantic import Field
 from agent.answer.addresses import SCHEME, CorpusAddresses
 from agent.errors import AgentError, ExternalCallError
 from agent.run.page_readers import open_page_reader
-from agent.run.retriever import Sources, find_corpus, uses_web
-from agent.run.search_once import open_limited_sources, search_once
+from agent.run.retriever import Retriever, find_corpus, uses_web
+from agent.run.search_once import open_limited_retriever, search_once
 from agent.search.mcp.source import load_place
 from agent.server.research_request import Configure
 from agent.settings import Settings
@@ -46,8 +46,8 @@ class PageTools:
 
     def search(self, call: SearchCall) -> Json:
         """The results, best first, and which providers were tried. Raises AgentError."""
-        with self._open() as (settings, sources):
-            return search_once(call.query, settings, sources)
+        with self._open() as (settings, retriever):
+            return search_once(call.query, settings, retriever)
 
     def read(self, call: ReadCall) -> Json:
         """The text of a page from an offset on; `next_offset` is null at its end.
@@ -64,21 +64,21 @@ class PageTools:
         }
 
     def _load(self, url: str) -> Page:
-        with self._open() as (settings, sources):
+        with self._open() as (settings, retriever):
             corpus = find_corpus(settings)
             if corpus and url.startswith(SCHEME):
                 url = f"{corpus.as_uri()}/{url.removeprefix(SCHEME)}"
             is_at_server = url.startswith("mcp:") and uses_web(settings)
-            page = _load_from_server(settings, url) if is_at_server else sources.read(url)
+            page = _load_from_server(settings, url) if is_at_server else retriever.read(url)
         return page.model_copy(update={"url": _addresses(settings).shorten_url(page.url)})
 
     @contextmanager
-    def _open(self) -> Iterator[tuple[Settings, Sources]]:
+    def _open(self) -> Iterator[tuple[Settings, Retriever]]:
         """The settings as they are now, and their sources."""
         settings = self._configure({}).model_copy(update={"allow_private_network": False})
-        with open_limited_sources(settings) as sources:
+        with open_limited_retriever(settings) as retriever:
             try:
-                yield settings, sources
+                yield settings, retriever
             except ExternalCallError as error:  # which may name a file of this machine
                 text = _addresses(settings).shorten_text(error.message)
                 raise AgentError(text, error.remedy) from None

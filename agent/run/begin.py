@@ -10,27 +10,24 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 
 from agent.calls.journal import Journal
-from agent.calls.journal_lines import parent_of
 from agent.calls.journal_reader import has_header, read_header, read_journal
 from agent.calls.rate_limits import RateLimiter, no_rate_limits
 from agent.errors import UsageError
-from agent.run.compose_calls import cache_sources, compose_calls
-from agent.run.follow import describe_followed, find_chain
+from agent.run.compose_calls import compose_calls
+from agent.run.follow import describe_followed
 from agent.run.header import RunSpec, journal_path, make_header, new_run_name, restore_shape
 from agent.run.loop import Run
 from agent.run.models import make_models
 from agent.run.resources import SharedResources, open_rate_limits
-from agent.run.retriever import Sources, open_sources, search_options
+from agent.run.retriever import Retriever
+from agent.run.run_retriever import open_run_retriever
 from agent.run.validate_request import clean_topic, requested_slots
 from agent.settings import Settings, load_settings, make_request, replace_settings
 from agent.state import RunRequest
 from agent.state.json_data import Json, get_path
 
 if TYPE_CHECKING:
-    from agent.search.corpus import Corpus
-
-#: Of `max_seconds`, for reading the files of a corpus; files that are left are read by later runs.
-CORPUS_TIME_SHARE = 0.5
+    pass
 
 
 def research(
@@ -60,10 +57,12 @@ def research(
     spec = _specify_run(topic, settings, request)
     slots = requested_slots(spec.settings)
     shared = resources or SharedResources(open_rate_limits(settings), make_models(settings), None)
-    sources = _open_sources(spec, shared.corpus)
-    journal = _open_journal(spec, sources)  # last, so that a run that cannot be made leaves no file
+    retriever = open_run_retriever(spec, shared.corpus)
+    journal = _open_journal(
+        spec, retriever
+    )  # last, so that a run that cannot be made leaves no file
     limiter = RateLimiter(shared.limits)
-    calls = compose_calls(spec, journal, shared.models, sources, limiter)
+    calls = compose_calls(spec, journal, shared.models, retriever, limiter)
     return Run(spec, journal, calls, slots, data_model)
 
 
@@ -83,7 +82,7 @@ def _replay(
     settings, request = restore_shape(topic, settings, request, journal.header)
     request = request.model_copy(update={"replay": path})
     spec = RunSpec(path, journal.header, settings, request)
-    calls = compose_calls(spec, journal, [], Sources(), RateLimiter(no_rate_limits()))
+    calls = compose_calls(spec, journal, [], Retriever(), RateLimiter(no_rate_limits()))
     return Run(spec, journal, calls, requested_slots(settings), data_model)
 
 
@@ -126,33 +125,9 @@ def _require_same_parent(settings: Settings, request: RunRequest, header: Json) 
         raise UsageError(fault, "Leave out --follow, or give this run another name.")
 
 
-def _open_sources(spec: RunSpec, corpus: Corpus | None) -> Sources:
-    """The sources of the settings, with the pages of the runs that the run follows, if any."""
-    settings = spec.settings
-    seconds = settings.max_seconds and CORPUS_TIME_SHARE * settings.max_seconds
-    sources = cache_sources(settings, open_sources(settings, corpus, seconds))
-    if spec.request.beside:
-        from agent.search.cited_files import read_beside
-
-        sources.read = read_beside(spec.request.beside, sources.read)
-    parent = parent_of(spec.header)
-    if parent is None:
-        return sources
-    from agent.search.parent_pages import ParentPages, find_nothing
-
-    if not parent.run:
-        sources.search_parent = find_nothing
-        return sources
-    named = journal_path(settings, spec.request.follow) if spec.request.follow else None
-    chain = find_chain(parent, spec.path.parent, named)
-    pages = ParentPages(chain, search_options(settings))
-    sources.search_parent, sources.read_parent = pages.search, pages.read
-    return sources
-
-
-def _open_journal(spec: RunSpec, sources: Sources) -> Journal:
+def _open_journal(spec: RunSpec, retriever: Retriever) -> Journal:
     """The journal of a run. That of a new one says what of its sources is not used."""
-    warnings = [warning for warning in sources.warnings() if warning]
+    warnings = [warning for warning in retriever.warnings() if warning]
     header = spec.header | ({"warnings": warnings} if warnings else {})
     if spec.request.resume:  # a journal that is there keeps its own header
         return Journal.resume(spec.path, header, retry_failed=spec.request.retry_failed)

@@ -16,7 +16,7 @@ from agent.calls.rate_limits import (
 from agent.errors import UsageError
 from agent.llm import Model
 from agent.run.models import MODEL_PROVIDERS, make_models
-from agent.run.retriever import open_corpus, open_sources
+from agent.run.retriever import open_corpus, open_retriever
 from agent.settings import Settings, user_folder
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def share_resources(settings: Settings, limits: RateLimits | None = None) -> Sha
     models = list(map(_share, make_models(settings)))
     needs_corpus = settings.offline or settings.corpus is not None
     corpus = open_corpus(settings) if needs_corpus else None
-    open_sources(settings, corpus).close()  # raises now for an unknown search provider
+    open_retriever(settings, corpus).close()  # raises now for an unknown search provider
     # else the rate limiter counts the first requests before an import of a second, and they are
     # sent together after it
     models[0].warm()

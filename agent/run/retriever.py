@@ -37,38 +37,38 @@ def _refuse_call(_: str) -> Any:
 
 
 @dataclass
-class Sources:
+class Retriever:
     """How a run searches and reads; by default that of a replay, which does neither. Close it."""
 
-    find: Search = _refuse_call  # without the keepers
+    find: Search = _refuse_call  # without the page stores
     read: Read = _refuse_call
     chain: SearchChain | None = None
     #: Take what was found, by this process or by the part of the run that its journal holds.
-    keeps: list[Callable[[SearchResults], object]] = field(default_factory=list)
+    page_stores: list[Callable[[SearchResults], object]] = field(default_factory=list)
     warms: list[Callable[[], object]] = field(default_factory=list)  # import what reading needs
     closes: list[Callable[[], None]] = field(default_factory=list)
     is_rendering: Callable[[], bool] = lambda: False  # a page, in a browser
     problems: list[Callable[[], tuple[str, ...]]] = field(default_factory=list)
-    #: What the cache of all runs may hold. Before it are keepers; `run/compose_calls.py` adds both.
+    #: What the cache of all runs may hold. The page stores are in front of it.
     cached: Literal["", "pages", "all"] = ""
-    add_keepers: Callable[[], object] = tuple  # none
+    add_page_stores: Callable[[], object] = tuple  # none
     # of the pages of the runs that the run follows
     search_parent: Search = _refuse_call
     read_parent: Read = _refuse_call
 
-    def add_keeper(self, keep: Callable[[SearchResults], object], read: Read) -> None:
-        """Read by a keeper, which knows every hit of the run: no cache is before it."""
-        self.keeps.append(keep)
+    def add_page_store(self, keep: Callable[[SearchResults], object], read: Read) -> None:
+        """Read from a store of pages, which is given every search result. No cache is before it."""
+        self.page_stores.append(keep)
         self.read = read
 
     def search(self, query: str) -> SearchResults:
-        """Search, and let the keepers know what was found. Raises SearchFailed."""
+        """Search, and give the results to the page stores. Raises SearchFailed."""
         found = self.find(query)
         self._keep(found)
         return found
 
     def _keep(self, found: SearchResults) -> None:
-        for keep in self.keeps:
+        for keep in self.page_stores:
             keep(found)
 
     def warm(self) -> None:
@@ -98,15 +98,15 @@ class Sources:
             self.chain.paid.count_earlier(results)
 
 
-def open_sources(
+def open_retriever(
     settings: Settings, corpus: Corpus | None = None, seconds: float | None = None
-) -> Sources:
+) -> Retriever:
     """The sources that the settings name. Close them.
 
     They are the web, if the settings name no corpus; the web and the corpus, if `corpus` is one
     of the search providers; else the corpus alone. `offline` allows a corpus only, by default
     the demo's, and what earlier runs read. `corpus` is the corpus of the settings where it is
-    already open; closing the sources leaves it open. `seconds`: for reading the files of a
+    already open; closing the retriever leaves it open. `seconds`: for reading the files of a
     corpus that is not open. Raises UsageError.
     """
     is_web = uses_web(settings)
@@ -114,13 +114,13 @@ def open_sources(
     runs = open_run_pages(settings) if has_runs else None
     is_needed = settings.corpus or (settings.offline and not runs)
     opened = (corpus or open_corpus(settings, seconds)) if is_needed else None
-    sources = _open_web(settings, opened, runs) if is_web else _open_local(opened, runs)
+    retriever = _open_web(settings, opened, runs) if is_web else _open_local(opened, runs)
     if opened and not corpus:
-        sources.closes.append(opened.close)
+        retriever.closes.append(opened.close)
     if opened and settings.corpus:  # of the demo's folder nobody wants to hear what it lacks
         # what is left out when it is first asked for; the same all through a run
-        sources.problems.append(cache(partial(_describe_left_out, opened)))
-    return sources
+        retriever.problems.append(cache(partial(_describe_left_out, opened)))
+    return retriever
 
 
 def uses_web(settings: Settings) -> bool:
@@ -147,18 +147,20 @@ def open_corpus(settings: Settings, seconds: float | None = None) -> Corpus:
     return Corpus(path, cache, seconds, INDEX_PATIENCE, indexes=shared_indexes())
 
 
-def _open_local(corpus: Corpus | None, runs: RunPages | None) -> Sources:
+def _open_local(corpus: Corpus | None, runs: RunPages | None) -> Retriever:
     """What earlier runs read, and a corpus. No query leaves the machine, so none can give a
     private document away.
     """
     from agent.search.provider_chain import SearchChain
 
     chain = SearchChain([one for one in (runs, corpus) if one])
-    sources = Sources(chain, corpus.read if corpus else _refuse_call, chain)
+    retriever = Retriever(chain, corpus.read if corpus else _refuse_call, chain)
     if runs:
-        sources.add_keeper(runs.keep, read_first(runs.read, corpus.read) if corpus else runs.read)
-        sources.closes.append(runs.close)
-    return sources
+        retriever.add_page_store(
+            runs.keep, read_first(runs.read, corpus.read) if corpus else runs.read
+        )
+        retriever.closes.append(runs.close)
+    return retriever
 
 
 def _describe_left_out(corpus: Corpus) -> tuple[str, ...]:
@@ -203,7 +205,7 @@ class _SearchOf:
         self.search = corpus.search
 
 
-def _open_web(settings: Settings, corpus: Corpus | None, runs: RunPages | None) -> Sources:
+def _open_web(settings: Settings, corpus: Corpus | None, runs: RunPages | None) -> Retriever:
     """The web; with a `corpus` among the search providers, which no cache holds.
 
     What MCP servers give is never in the cache: it may be private.
@@ -216,21 +218,23 @@ def _open_web(settings: Settings, corpus: Corpus | None, runs: RunPages | None) 
     own |= {"corpus": _SearchOf(corpus)} if corpus else {}
     own |= {runs.name: runs} if runs else {}
     chain = build_search_chain(settings, search_options(settings), own)
-    sources = Sources(chain, compose_reader(settings, reader), chain)
-    sources.is_rendering = reader.is_rendering
-    sources.warms.append(reader.warm)
-    sources.closes += [reader.close, chain.close]
+    retriever = Retriever(chain, compose_reader(settings, reader), chain)
+    retriever.is_rendering = reader.is_rendering
+    retriever.warms.append(reader.warm)
+    retriever.closes += [reader.close, chain.close]
     if corpus:
-        sources.read = read_first(corpus.read, sources.read)
+        retriever.read = read_first(corpus.read, retriever.read)
     else:
-        sources.cached = "pages" if servers or runs else "all"
-    sources.add_keepers = partial(_add_keepers, settings, sources, reader, servers, runs)
-    return sources
+        retriever.cached = "pages" if servers or runs else "all"
+    retriever.add_page_stores = partial(
+        _add_page_stores, settings, retriever, reader, servers, runs
+    )
+    return retriever
 
 
-def _add_keepers(
+def _add_page_stores(
     settings: Settings,
-    sources: Sources,
+    retriever: Retriever,
     reader: PageReader,
     servers: Sequence[McpSource],
     runs: RunPages | None,
@@ -247,17 +251,17 @@ def _add_keepers(
     from agent.search.wolfram import ComputedPages, Wolfram
 
     if runs:
-        sources.add_keeper(runs.keep, read_first(runs.read, sources.read))
+        retriever.add_page_store(runs.keep, read_first(runs.read, retriever.read))
     if servers:
-        of_servers = McpReader(servers, reader, sources.read)
-        sources.add_keeper(of_servers.keep, of_servers.read)
-        sources.problems.append(of_servers.warnings)
+        of_servers = McpReader(servers, reader, retriever.read)
+        retriever.add_page_store(of_servers.keep, of_servers.read)
+        retriever.problems.append(of_servers.warnings)
     if find_services(settings, Scholar):
-        texts = OpenTexts(settings, reader, sources.read)
-        sources.add_keeper(texts.keep, texts.read)
+        texts = OpenTexts(settings, reader, retriever.read)
+        retriever.add_page_store(texts.keep, texts.read)
     if Wolfram.name in settings.search:
-        computed = ComputedPages(Wolfram(settings), reader, sources.read)
-        sources.add_keeper(computed.keep, computed.read)
+        computed = ComputedPages(Wolfram(settings), reader, retriever.read)
+        retriever.add_page_store(computed.keep, computed.read)
 
 
 def search_options(settings: Settings) -> SearchOptions:

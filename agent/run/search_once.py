@@ -8,31 +8,32 @@ from contextlib import contextmanager
 from agent.answer.addresses import CorpusAddresses
 from agent.calls.egress_filter import QueryGuard
 from agent.calls.rate_limits import RateLimiter
-from agent.run.compose_calls import cache_sources, secrets_of
 from agent.run.resources import open_rate_limits
-from agent.run.retriever import Sources, find_corpus, open_sources
+from agent.run.retriever import Retriever, find_corpus
+from agent.run.run_retriever import open_cached_retriever
 from agent.settings import Settings
+from agent.settings.mcp_servers import secrets_of
 from agent.state.json_data import Json
 
 
 @contextmanager
-def open_limited_sources(settings: Settings) -> Iterator[Sources]:
+def open_limited_retriever(settings: Settings) -> Iterator[Retriever]:
     """The sources of the settings with the cache and the rate limits of runs. Raises UsageError."""
-    sources = cache_sources(settings, open_sources(settings))
-    sources.limit(RateLimiter(open_rate_limits(settings)).acquire)
+    retriever = open_cached_retriever(settings)
+    retriever.limit(RateLimiter(open_rate_limits(settings)).acquire)
     try:
-        yield sources
+        yield retriever
     finally:
-        sources.close()
+        retriever.close()
 
 
-def search_once(query: str, settings: Settings, sources: Sources) -> Json:
+def search_once(query: str, settings: Settings, retriever: Retriever) -> Json:
     """`{"docs": [{"title", "url", "snippet", "provider", "date"?}], "attempts"}`, best first.
 
     Raises SearchFailed where no provider answered, UsageError for a query that holds a secret.
     """
     QueryGuard(secrets_of(settings), "").check(query)
-    found = sources.search(query)
+    found = retriever.search(query)
     shorten = CorpusAddresses(str(find_corpus(settings) or "")).shorten_url
     docs = [
         {"title": hit.title, "url": shorten(hit.url), "snippet": hit.snippet}

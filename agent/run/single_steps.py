@@ -14,11 +14,11 @@ from typing import Any
 from agent.calls import ExternalCalls
 from agent.calls.journal import Journal
 from agent.calls.rate_limits import RateLimiter
-from agent.run.compose_calls import cache_sources, compose_calls
+from agent.run.compose_calls import compose_calls
 from agent.run.header import RunSpec, make_header, new_run_name
 from agent.run.models import make_models
 from agent.run.resources import open_rate_limits
-from agent.run.retriever import open_sources
+from agent.run.run_retriever import open_cached_retriever
 from agent.run.validate_request import clean_topic, requested_slots
 from agent.settings import Settings, load_settings, replace_settings
 from agent.state import Answered, Event, Hit, Page, PageRead, Queried, Research, RunRequest
@@ -107,8 +107,8 @@ def _open_calls(topic: str, settings: Settings) -> Iterator[ExternalCalls]:
     path, request = Path(f"{new_run_name()}.jsonl"), RunRequest()
     spec = RunSpec(path, make_header(path, topic, settings, request, None), settings, request)
     limiter = RateLimiter(open_rate_limits(settings))
-    sources = cache_sources(settings, open_sources(settings))
-    calls = compose_calls(spec, Journal(spec.header), make_models(settings), sources, limiter)
+    retriever = open_cached_retriever(settings)
+    calls = compose_calls(spec, Journal(spec.header), make_models(settings), retriever, limiter)
     try:
         yield calls
     finally:

@@ -54,7 +54,10 @@ def describe_activity(research: Research, corpus: str, *, is_answered: bool = Fa
         queries=tuple(_describe_queries(research, addresses)),
         pages=tuple(_describe_pages(research, addresses)),
         found=() if is_answered else tuple(find_passages(research, addresses)),
-        facts=_count_witnesses(research),
+        facts={
+            one.slot: len({quote.source for quote in one.quotes})
+            for one in research.findings.values()
+        },
     )
 
 
@@ -81,8 +84,3 @@ def _describe_pages(research: Research, addresses: CorpusAddresses) -> Iterator[
             queries.setdefault(addresses.shorten_url(hit.url), event.found.query)
     for link in list_links(research, addresses)[:MAX_PAGES]:
         yield PageActivity(**link.model_dump(), query=queries.get(link.url, ""))
-
-
-def _count_witnesses(research: Research) -> dict[str, int]:
-    findings = research.findings.values()
-    return {one.slot: len({quote.source for quote in one.quotes}) for one in findings}

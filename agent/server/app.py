@@ -14,16 +14,12 @@ from agent.errors import AgentError, Busy
 from agent.server import body, logs, responses
 from agent.server.access_guard import AccessGuard
 from agent.server.app_state import Backend
-from agent.server.document_routes import add_document_routes
 from agent.server.json_route import JsonRoute
 from agent.server.live_run import LiveRun
 from agent.server.metrics import Metrics
-from agent.server.openai_routes import add_openai_routes
-from agent.server.page_routes import add_page_routes
 from agent.server.research_request import Configure
-from agent.server.research_routes import add_check_routes, add_research_routes
+from agent.server.routes import add_routes
 from agent.server.run_manager import Runs
-from agent.server.run_routes import add_library_routes, add_run_routes
 from agent.server.uvicorn_server import guard_app
 from agent.version import __version__
 
@@ -61,11 +57,5 @@ def create_app(backend: Backend) -> FastAPI:
         },
     )
     app.router.route_class = JsonRoute
-    add_page_routes(app, backend)
-    add_research_routes(app, backend)
-    add_check_routes(app, backend)
-    add_run_routes(app, backend)
-    add_library_routes(app, backend)
-    add_document_routes(app, backend)
-    add_openai_routes(app, backend)
+    add_routes(app, backend)
     return app

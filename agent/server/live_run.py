@@ -56,12 +56,7 @@ class LiveRun:
     """A run that waits, goes or has ended. Threads may share it."""
 
     def __init__(
-        self,
-        summary: RunSummary,
-        settings: Settings,
-        request: RunRequest,
-        *,
-        detached: bool = True,
+        self, summary: RunSummary, settings: Settings, request: RunRequest, *, detached: bool = True
     ) -> None:
         self.id = summary.id
         self.detached = detached  # it goes on without a client

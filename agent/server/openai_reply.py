@@ -112,8 +112,4 @@ def _cite(said: ChatMessage) -> Iterator[Json]:
 
 def _count_tokens(answer: Answer) -> Json:
     read, written = answer.usage.input_tokens, answer.usage.output_tokens
-    return {
-        "prompt_tokens": read,
-        "completion_tokens": written,
-        "total_tokens": read + written,
-    }
+    return {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}

@@ -7,13 +7,12 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from agent.answer.check_result import CheckResult
-from agent.run.plan import PlanOffer
+from agent.run.plan import PlanOffer, offer_plan
 from agent.run.run_library import NO_SUCH_RUN
 from agent.server import body
 from agent.server.app_state import Backend, RunName
 from agent.server.research_request import CheckRequest, Question
 from agent.server.responses import answer_response, check_response
-from agent.server.run_manager import plan_requested
 from agent.server.stream import CONTENT, EventStream
 
 
@@ -33,7 +32,8 @@ def add_research_routes(app: FastAPI, backend: Backend) -> None:
         Nothing is searched. Send it, changed or not, as `plan` with the question.
         """
         request.state.question = question.question  # of an error answer
-        return plan_requested(backend.configure, question)
+        settings = backend.configure(question.setting_overrides(backend.configure({})))
+        return offer_plan(question.question, settings, question.run_request())
 
     @app.post("/api/research/stream", response_class=Response, responses={200: CONTENT})
     async def stream(request: Request, question: Question) -> Response:

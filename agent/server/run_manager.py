@@ -19,7 +19,6 @@ from agent.errors import AgentError, Busy, JournalError, Stopped, UsageError
 from agent.run.check_run import check_settings, check_topic
 from agent.run.header import new_run_name
 from agent.run.models import make_models
-from agent.run.plan import PlanOffer, offer_plan
 from agent.run.run_library import KeptRun, Library, read_kept_run, read_labels
 from agent.run.stored_answer import read_answer, recorded_research
 from agent.run.validate_request import clean_topic, requested_slots
@@ -52,12 +51,6 @@ def begin_requested(
     return runs.begin(topic, check_settings(settings), asked, detached=request.detach)
 
 
-def plan_requested(configure: Configure, request: ResearchRequest) -> PlanOffer:
-    """The plan of the report that a request asks for, before any search. It waits for a model."""
-    settings = configure(request.setting_overrides(configure({})))
-    return offer_plan(request.question, settings, request.run_request())
-
-
 class Runs:
     """Starts runs, queues them beyond a limit, and finds them again by name.
 
@@ -80,12 +73,7 @@ class Runs:
         self._closed = False
 
     def begin(
-        self,
-        topic: str,
-        settings: Settings,
-        request: RunRequest,
-        *,
-        detached: bool = False,
+        self, topic: str, settings: Settings, request: RunRequest, *, detached: bool = False
     ) -> LiveRun:
         """Start a run, or queue it until there is room for it.
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from pydantic import Field, ValidationError
+from pydantic import Field, SecretStr, ValidationError
 
 from agent.calls.input_file import read_json
 from agent.errors import UsageError
@@ -97,3 +97,11 @@ def _of_entry(path: Path, name: str, entry: Any) -> McpServer:
     if bool(server.command) == bool(server.url):
         raise UsageError(f"{path}: the server {name[:80]!r} cannot be used.", REMEDY)
     return server
+
+
+def secrets_of(settings: Settings) -> list[str]:
+    """The API keys, and the secrets of MCP servers."""
+    values = (*vars(settings).values(), *settings.keys.values())
+    secrets = [value.get_secret_value() for value in values if isinstance(value, SecretStr)]
+    secrets += [key for _, key in settings.servers.values()]
+    return secrets + [secret for one in find_mcp_servers(settings) for secret in one.secrets]

@@ -13,7 +13,7 @@ from agent.answer.json_format import to_json
 from agent.errors import ReadFailed
 from agent.run.audit_answer import audit_answer
 from agent.run.begin import research
-from agent.run.retriever import open_sources
+from agent.run.retriever import open_retriever
 from agent.settings import Settings, parse_settings
 from tests.steps.test_slots import TOPIC, ended
 from tests.support.page_server import PageServer, reply
@@ -38,7 +38,7 @@ def settings_of(folder: Path, **more: str) -> Settings:
 
 
 def fail(url: str, settings: Settings) -> ReadFailed:
-    sources = open_sources(settings)
+    sources = open_retriever(settings)
     with closing(sources), pytest.raises(ReadFailed) as caught:
         sources.read(url)
     return caught.value

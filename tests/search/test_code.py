@@ -15,8 +15,7 @@ from agent.answer.json_format import to_json
 from agent.errors import ReadFailed, SearchFailed
 from agent.run.audit_answer import audit_answer
 from agent.run.begin import research
-from agent.run.compose_calls import cache_sources
-from agent.run.retriever import open_sources
+from agent.run.run_retriever import open_cached_retriever
 from agent.search.code import CODE, Code
 from agent.search.providers import build_search_chain
 from agent.search.search_options import SearchOptions
@@ -234,7 +233,7 @@ def test_the_address_of_a_computation_is_read_by_computing_it(
     """Whoever names it: a server's client, or a report that is checked."""
     wire.get(COMPUTE, body=RESULT)
     settings = settings_of(SEARCH_PROVIDERS="wolfram", WOLFRAM_APP_ID=APP_ID)
-    sources = cache_sources(settings, open_sources(settings))
+    sources = open_cached_retriever(settings)
     page = sources.read(ADDRESS)
     assert "1184 km" in page.text and (page.url, page.text_from) == (ADDRESS, "wolfram")
     wire.replace(responses.GET, COMPUTE, status=403)

@@ -14,7 +14,7 @@ import pytest
 
 from agent.documents.plain_text import unwrap_paragraphs
 from agent.errors import ReadFailed, UsageError
-from agent.run.retriever import open_sources
+from agent.run.retriever import open_retriever
 from agent.search.corpus import MAX_HITS, Corpus
 from agent.search.index import MAX_CANDIDATES
 from agent.settings import parse_settings
@@ -204,7 +204,7 @@ def test_files_that_are_passed_over_are_named_with_their_number(folder: Path) ->
         (folder / f"{n:02}.gif").write_bytes(b"GIF89")
         (folder / f"{n:02}.txt").write_bytes(b"\0")
     changes = {"corpus": folder, "cache_dir": folder / ".cache"}
-    sources = open_sources(parse_settings({}).model_copy(update=changes))
+    sources = open_retriever(parse_settings({}).model_copy(update=changes))
     warnings = sources.warnings()
     sources.close()
     assert warnings[0] == "Not in the corpus: 00.txt: is not text" and len(warnings) == 12
@@ -374,7 +374,7 @@ def test_a_corpus_answers_while_it_is_read_and_goes_on_another_time(tmp_path: Pa
         (docs / f"n{n:05}.md").write_text(f"# Note {n}\n\nIt is of word{n}. " + "Filler. " * 200)
     corpus = Corpus(docs, tmp_path / "cache", patience=0)
     changes = {"corpus": docs, "cache_dir": tmp_path / "cache"}
-    sources = open_sources(parse_settings({}).model_copy(update=changes), corpus=corpus)
+    sources = open_retriever(parse_settings({}).model_copy(update=changes), corpus=corpus)
     assert sources.warnings()[-1].endswith("Ask again for the rest.")
     sources.close()
     first = corpus.size

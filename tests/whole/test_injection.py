@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from agent.calls.egress_filter import MAX_RULE_LETTERS, MAX_TEXT_LETTERS, QueryGuard
 from agent.errors import SearchFailed
-from agent.run.compose_calls import secrets_of
 from agent.settings import parse_settings
+from agent.settings.mcp_servers import secrets_of
 from agent.state.excerpts import Excerpt
 from agent.steps.synthesize import WriteAnswer
 from tests.support.hostile_world import NOTES, TOPIC, Attack, load_attacks

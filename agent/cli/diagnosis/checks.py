@@ -11,11 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from agent.calls import spawn
-from agent.cli.diagnosis.machine import (
-    check_dotenv,
-    check_user_file,
-    machine_checks,
-)
+from agent.cli.diagnosis.machine import check_dotenv, check_user_file, machine_checks
 from agent.cli.diagnosis.results import Check, Job, Result, make_error_result
 from agent.cli.diagnosis.services import service_checks
 from agent.errors import AgentError
@@ -74,10 +70,7 @@ def _read_files(
     except AgentError:
         variables = {name: Variable(value, "shell") for name, value in shell.items()}
         variables = {name: variables[name] for name in KNOWN_VARIABLES if name in variables}
-    return variables, {
-        ".env": lambda: dotenv_result,
-        "user's file": check_user_file,
-    }
+    return variables, {".env": lambda: dotenv_result, "user's file": check_user_file}
 
 
 def missing_requirements(checks: Sequence[Check]) -> list[str]:

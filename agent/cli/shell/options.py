@@ -84,10 +84,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "help": "Render pages in an installed Chromium: where they need scripts, always, or "
         "never (off).  [default: auto]",
     },
-    "archive": {
-        **_UNLESS_GIVEN,
-        "help": "Read archived copies of unreadable pages.",
-    },
+    "archive": {**_UNLESS_GIVEN, "help": "Read archived copies of unreadable pages."},
     "estimate": {**_FLAG, "help": "Print an estimate of price, time and calls."},
     "resume": {"metavar": "RUN", "help": "Continue a run, or start one with this name."},
     "retry-failed": {**_FLAG, "help": "With --resume: ask again what failed."},

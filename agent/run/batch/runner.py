@@ -77,8 +77,9 @@ class Batch:
         self._started_at = time.monotonic()
         self._stopped = ""
         self._check_same_topics()
-        if request.retry_failed:
-            _drop_failed_rows(output)
+        if request.retry_failed and output.status_counts["error"]:
+            done = [name for name, row in output.index.items() if row.status != "error"]
+            output.rewrite(done)
         self._rows_at_start = len(output.index)
 
     def _check_same_topics(self) -> None:
@@ -206,9 +207,3 @@ def sort_rows(topics: list[Topic], output: OutputFile) -> None:
     """Sort the rows of a file into the order of the topics; rows of other topics come last."""
     wanted = dict.fromkeys(str(topic.id) for topic in topics if str(topic.id) in output.index)
     output.rewrite([*wanted, *(row_id for row_id in output.index if row_id not in wanted)])
-
-
-def _drop_failed_rows(output: OutputFile) -> None:
-    """Delete the rows of topics that failed, so that they are researched again."""
-    if output.status_counts["error"]:
-        output.rewrite([row_id for row_id, row in output.index.items() if row.status != "error"])

@@ -148,12 +148,11 @@ class Watch:
         self, possible: Sequence[Change], state: WatchState, run: Run
     ) -> tuple[list[Change], dict[str, Doubt]]:
         """The changes that the sources bear out, or runs enough; and what is to be seen again."""
-        from agent.run.compose_calls import cache_sources
-        from agent.run.retriever import open_sources
+        from agent.run.run_retriever import open_cached_retriever
 
         changes, doubts = list[Change](), dict[str, Doubt]()
-        with closing(cache_sources(self._settings, open_sources(self._settings))) as sources:
-            grounds = Grounds(run, state.runs, sources.read)
+        with closing(open_cached_retriever(self._settings)) as retriever:
+            grounds = Grounds(run, state.runs, retriever.read)
             for change in possible:
                 weight = grounds.weigh(change)
                 doubt = _see_again(state.doubts.get(change.what), change)

@@ -27,10 +27,7 @@ from agent.version import USER_AGENT
 TIMEOUT = 20.0  # seconds
 TRIES = 2  # where the connection fails or the server is at fault
 REFUSED = "it is refused as a page there would be, unless ALLOW_PRIVATE_NETWORK is 1"
-FAULTS: dict[Outcome, str] = {
-    "forbidden": REFUSED,
-    "timeout": "it does not answer in time",
-}
+FAULTS: dict[Outcome, str] = {"forbidden": REFUSED, "timeout": "it does not answer in time"}
 PREFIX = "whsec_"  # of a secret that is base64
 
 
