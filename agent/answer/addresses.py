@@ -1,4 +1,4 @@
-"""Addresses of a corpus as an answer tells them: `corpus:relative/path`, never a path of a machine.
+"""Addresses of a corpus as an answer shows them: `corpus:relative/path`, never a path of a machine.
 
 Only the journal knows where a corpus lies: `corpus` in its header.
 """
@@ -18,7 +18,7 @@ _NOTHING = re.compile(r"(?!)")
 class CorpusAddresses:
     """Shortens addresses and texts of a run whose corpus lies at `root`; "" where that is unknown.
 
-    `journal` is the path of the run's journal, of which texts tell only the name.
+    `journal` is the path of the run's journal, of which texts show only the name.
     """
 
     def __init__(self, root: str = "", journal: str = "") -> None:
@@ -30,7 +30,7 @@ class CorpusAddresses:
     def shorten_url(self, url: str) -> str:
         """The address of a document within its corpus; any other address as it is.
 
-        Of a file elsewhere only the name is told: a journal of before has no `corpus`.
+        Of a file elsewhere only the name is shown: an older journal has no `corpus`.
         """
         if not _FILE_URL.match(url):
             return url

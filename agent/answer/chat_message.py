@@ -55,5 +55,5 @@ def source_title(citation: Citation) -> str:
 
 
 def find_run_name(text: str) -> str | None:
-    """The name of the run that a message of a chat ends with; None where it tells none."""
+    """The name of the run that a message of a chat ends with; None where it has none."""
     return next(reversed(_RUN.findall(text)), None)

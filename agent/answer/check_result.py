@@ -84,7 +84,7 @@ class UncitedSentence(Frozen):
 class SourceCheck(Frozen):
     """A source of the report, and the page that was read of it, if one was.
 
-    `reason` says why none was, also where an archived copy stands in for it. `found`: the report
+    `reason` says why none was, also where an archived copy was read instead. `found`: the report
     does not cite it; a search found it. `counts`: the claims that cite it, by verdict.
     """
 
@@ -150,14 +150,14 @@ def build_check(report: CitedReport, research: Research, addresses: CorpusAddres
     sources = _build_sources(report, research, claims, addresses)
     ids = {one.page_sha256: one.id for one in reversed(sources) if one.read}
     checked = {claim.sentence for claim in claims}
-    told = {
+    shares = {
         name: getattr(report, name)
         for name in ReportInfo.model_fields
         if name not in ("sha256", "sentences")
     }
     return ReportCheck(
         report=ReportInfo(
-            sha256=hash_text(report.text, "replace"), sentences=len(report.sentences), **told
+            sha256=hash_text(report.text, "replace"), sentences=len(report.sentences), **shares
         ),
         shares=_count_shares(claims, [one for one in sources if not one.found]),
         counts=count_verdicts([claim.verdict for claim in claims]),
@@ -236,8 +236,8 @@ def _build_sources(
         key = canonical_url(cited.url) if cited.url else ""
         one = _build_source(cited, pages.get(key), failures.get(key))
         verdicts = [claim.verdict for claim in claims if cited.n in claim.sentence.sources]
-        told = _look_up(notices.get(cited.url)) | {"counts": count_verdicts(verdicts)}
-        made.append(one.model_copy(update=told))
+        update = _look_up(notices.get(cited.url)) | {"counts": count_verdicts(verdicts)}
+        made.append(one.model_copy(update=update))
     cited_keys = {canonical_url(one.url) for one in report.sources}
     others = (source for key, source in pages.items() if key not in cited_keys)
     for n, source in enumerate(others, len(made) + 1):
@@ -248,7 +248,7 @@ def _build_sources(
 
 
 def _shorten_paths(source: SourceCheck, addresses: CorpusAddresses) -> SourceCheck:
-    """A source whose addresses tell nothing of where a corpus lies."""
+    """A source whose addresses do not show where a corpus is."""
     changes = {
         "url": addresses.shorten_url(source.url),
         "page_url": addresses.shorten_url(source.page_url),
@@ -267,8 +267,8 @@ def _look_up(notice: str | None) -> dict[str, Any]:
 def _build_source(cited: ReportSource, source: Source | None, failed: Failed | None) -> SourceCheck:
     one = SourceCheck(id=cited.n, url=cited.url, title=cited.title, read=source is not None)
     if source is None:
-        told = f"{failed.message} {failed.remedy}".strip() if failed else NOT_READ
-        reason = told if cited.url else NO_ADDRESS
+        failure = f"{failed.message} {failed.remedy}".strip() if failed else NOT_READ
+        reason = failure if cited.url else NO_ADDRESS
         fault = _find_fault(failed) if cited.url else "unaddressed"
         return one.model_copy(update={"status": fault, "reason": reason})
     page = source.page

@@ -61,17 +61,17 @@ SETTLED = (*HOLDING, "unchecked")  # their quotes are closed at first
 
 
 def show_check(result: CheckResult) -> doc.View:
-    """The check as a page to pass on: the report with marks, and beside it what decides."""
+    """The check as a page: the report with marks, and next to it what decides."""
     report = result.report
     found = (*_describe_report(result.report, result),) if result.report else ()
     lines = [*found, _describe_shares(result), summarize(result), _tally(result)]
     lines += [result.error["remedy"]] if result.error else []
     worst = {summarize(result): "summary fails" if result.ok is False else "summary"}
-    told = [doc.Prose((line,), worst.get(line, "told")) for line in lines if line]
+    lines_shown = [doc.Prose((line,), worst.get(line, "told")) for line in lines if line]
     uncited = [doc.Item((one.text,)) for one in result.uncited]
     return doc.View(
         (report.title or report.name if report else "") or "A report",
-        head=(doc.Group(told),),
+        head=(doc.Group(lines_shown),),
         sections=(
             doc.PagePart("The report", _list_lines(result), "report"),
             doc.PagePart("By source", _tabulate_sources(result), "sources"),
@@ -82,7 +82,7 @@ def show_check(result: CheckResult) -> doc.View:
 
 
 def _list_lines(result: CheckResult) -> list[doc.Block]:
-    """The lines of the report, and beside each what decides on its claims."""
+    """The lines of the report, and next to each what decides on its claims."""
     numbers: dict[int, int] = {}  # of claims, by where they begin
     blocks: list[doc.Block] = []
     for row in cut_rows(result):
@@ -139,8 +139,8 @@ def _tabulate_sources(result: CheckResult) -> Sequence[doc.Block]:
 def _describe_report(report: ReportInfo, result: CheckResult) -> Iterator[str]:
     has_most = 2 * report.unaddressed <= report.marks
     if not has_most:
-        told = f"{report.marks - report.unaddressed} of {report.marks}"
-        yield f"Only {told} source marks have an address. {report.advice}".rstrip()
+        share = f"{report.marks - report.unaddressed} of {report.marks}"
+        yield f"Only {share} source marks have an address. {report.advice}".rstrip()
     counts = [_number(report.sentences, "sentence"), f"{report.cited_sentences} with a source"]
     counts.append(_number(result.shares.sources, "source"))
     if report.unaddressed:

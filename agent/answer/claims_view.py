@@ -81,7 +81,7 @@ def _list_row_notes(rows: Sequence[Claim]) -> Iterator[doc.Block]:
 
 def _list_sentences(claims: Sequence[Claim], role: str) -> Iterator[doc.Block]:
     """Sentences as paragraphs. One ends where it is long and other pages are cited, and with a
-    sentence that has notes: they stand below it."""
+    sentence that has notes: they follow it."""
     parts: list[doc.Inline] = []
     length, cited = 0, set[int]()
     for claim in claims:
@@ -123,7 +123,7 @@ def _mark_runs(runs: Iterable[tuple[bool, str]]) -> Iterator[doc.Inline]:
 
 
 def read_sentence(claim: Claim) -> doc.Parts:
-    """A claim with its marks, which stand before its final punctuation."""
+    """A claim with its marks, which go before its final punctuation."""
     marks = "".join(f"[{n}]" for n in claim.citations)
     body, _, end = render_claim(claim).rpartition(marks) if marks else (claim.text, "", "")
     parts = (body, doc.Marks(claim.citations, claim.text), end, *_tell_verdict(claim))

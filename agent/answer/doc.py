@@ -23,9 +23,9 @@ class Text(NamedTuple):
 
 
 class Marks(NamedTuple):
-    """The numbers of the sources of what stands before: `[1][2]`.
+    """The numbers of the sources of the text before: `[1][2]`.
 
-    `about` is what they stand behind: HTML links each to the quote of its source that is nearest.
+    `about` is the text before them: HTML links each to the quote of its source that is nearest.
     """
 
     numbers: Sequence[int]
@@ -91,7 +91,7 @@ class Table(NamedTuple):
 
 
 class Quotation(NamedTuple):
-    """A passage of a page, where it stands there, and the address that opens the page at it."""
+    """A passage of a page, its place there, and the address that opens the page at it."""
 
     text: str
     url: str = ""
@@ -128,7 +128,7 @@ class Evidence(NamedTuple):
 
 
 class ReportLine(NamedTuple):
-    """A line of a report that was checked, and beside it what decides on each of its claims."""
+    """A line of a report that was checked, with what decides on each of its claims."""
 
     parts: Parts
     evidence: Sequence[Evidence] = ()
@@ -152,7 +152,7 @@ Block: TypeAlias = (
 
 
 class View(NamedTuple):
-    """All that is shown: what stands under the title, the sections, and how it ends."""
+    """All that is shown: what follows the title, the sections, and how it ends."""
 
     title: str
     head: Sequence[Block] = ()

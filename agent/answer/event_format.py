@@ -93,15 +93,15 @@ def _describe_query(sub: state.SubQuery) -> str:
 def _describe_finding(finding: state.Finding) -> str:
     """`winner: Argentina`; where sources disagree, `winner: Argentina or France (in conflict)`.
 
-    Of several things of one name, each value is told with what it is of.
+    Of several things of one name, each value is shown with what it is of.
     """
     rivals = ((one.value, one.of) for one in finding.alternatives)
-    told = [
+    values = [
         (value, of) for value, of in ((finding.value, finding.of), *rivals) if value is not None
     ]
     if finding.of and finding.status == "filled":
-        return f"{finding.slot}: {'; '.join(state.name_thing(*one) for one in told)}"
-    text = " or ".join(str(value) for value, _ in told) or finding.status
+        return f"{finding.slot}: {'; '.join(state.name_thing(*one) for one in values)}"
+    text = " or ".join(str(value) for value, _ in values) or finding.status
     return f"{finding.slot}: {text}" + (" (in conflict)" if finding.status == "conflict" else "")
 
 

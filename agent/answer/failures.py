@@ -80,7 +80,7 @@ def _describe_model_failures(research: Research) -> Iterator[str]:
 
 
 def _describe_causes(failed: Iterable[Failed]) -> Iterator[str]:
-    """What each service said, once for each outcome, with the remedy; like ones stand together."""
+    """What each service said, once for each outcome, with the remedy; equal ones are joined."""
     said: dict[tuple[str, Outcome], str] = {}
     for event in failed:
         for one in {attempt.provider: attempt for attempt in event.attempts}.values():
@@ -95,7 +95,7 @@ def _describe_causes(failed: Iterable[Failed]) -> Iterator[str]:
 
 
 def warn_of_copies(sources: Sequence[Source], numbers: Mapping[int, int]) -> Iterator[str]:
-    """Which cited pages have the text of another one: together they are one witness."""
+    """Which cited pages have the text of another one: together they count as one source."""
     for n, original in find_copies(sources).items():
         if n != original:
             yield f"[{numbers[n]}] repeats [{numbers[original]}]: they count as one source."

@@ -61,7 +61,7 @@ def require_format(name: FormatName, out: Path | None) -> None:
 
 
 def format_of_file(path: Path) -> FormatName:
-    """The format of a file by its name; JSON where that tells none."""
+    """The format of a file by its name; JSON where the name has none."""
     suffix = path.suffix.lower()
     return next((name for name, form in FORMATS.items() if suffix in form.suffixes), "json")
 

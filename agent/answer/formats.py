@@ -62,7 +62,7 @@ def show(shown: Answer | CheckResult, *, is_brief: bool = False) -> View:
 
 
 def to_text(answer: Answer, width: int = 100, *, has_colour: bool = False) -> str:
-    """The answer as lines of at most `width` columns; "" for an error, which is told elsewhere."""
+    """The answer as lines of at most `width` columns; "" for an error, which is shown elsewhere."""
     from agent.answer.text_renderer import render_text
 
     if answer.error:

@@ -1,6 +1,6 @@
 """A document as HTML: a page of its own that needs no script, or a fragment of another page.
 
-Hooks for style and script, beside the roles of the document as classes:
+Hooks for style and script, in addition to the roles of the document as classes:
 
 - sections: `section` with `#answer`, `#sources`, `#closest`, `#tries`, `#checked`, `#warnings`, and
   of a report `#method`, `#findings`, `#conflicts`, `#confidence`, `#facts`, `#links`
@@ -202,8 +202,8 @@ class _Renderer:
 
     def _report_line(self, line: doc.ReportLine) -> Markup:
         words = self.foreign("p", line.parts)
-        beside = element("div", *map(self._evidence, line.evidence), class_="margin")
-        return element("div", words, beside, class_="row")
+        margin = element("div", *map(self._evidence, line.evidence), class_="margin")
+        return element("div", words, margin, class_="row")
 
     def _evidence(self, one: doc.Evidence) -> Markup:
         """The verdict in words; a click opens the quote that decides, or is nearest."""
@@ -237,7 +237,7 @@ class _Renderer:
         return part
 
     def _mark(self, number: int, about: str) -> Markup:
-        """`[1]`, a link to the quote of its source that shares most with what it stands behind."""
+        """`[1]`, a link to the quote of its source that shares most with the text before it."""
         source = self._sources.get(number, doc.SourceEntry(number, "", ""))
         quotes = [one.text for one in source.quotes]
         ranks = rank_texts(quotes, about) if about and len(quotes) > 1 else [0.0] * len(quotes)

@@ -35,7 +35,7 @@ BECAME = {
 #: What is said of a slot without a settled value.
 SLOT_LABELS = {"missing": "", "conflict": "sources disagree"}
 SEVERAL_THINGS = "several things of this name"
-#: What is said of a site by its standing, which is at least so much: 0 to 1.
+#: The words for the credibility of a site, from the least score for each: 0 to 1.
 STANDING_LABELS = ((0.7, "Reliable"), (0.5, "Mixed"), (0.4, ""), (0.0, "With care"))
 STOOD_IN = "A substitute was used for a service that failed."
 QUOTED = "Quoted word for word"
@@ -43,7 +43,7 @@ CLOSEST = "Closest that was read"
 DISAGREE = "Sources disagree"
 #: What to try where nothing answers, by the role of its line.
 TRIES = {"deeper": "Search deeper: more rounds, more pages", "rephrase": "Ask in other words"}
-#: How a claim was judged, by its verdict; one that is supported is told by whom.
+#: How a claim was judged, by its verdict; for one that is supported, by whom.
 VERDICT_REASONS: dict[Verdict, str] = {
     "quoted": f"{QUOTED}; no model checked it.",
     "partial": "Partly confirmed: the quote supports only part of this.",
@@ -82,8 +82,8 @@ def explain_nothing(answer: Answer) -> str:
 
 def describe_page(citation: Citation) -> str:
     """Which page a quote is of: title, address, date, and how far it may be trusted."""
-    standing = describe_credibility(citation.credibility)
-    parts = (shown_title(citation), citation.url, citation.date, standing)
+    credibility = describe_credibility(citation.credibility)
+    parts = (shown_title(citation), citation.url, citation.date, credibility)
     return " · ".join(filter(None, parts))
 
 
@@ -224,9 +224,9 @@ def list_values(slot: SlotAnswer) -> list[tuple[str, tuple[int, ...]]]:
 
 
 def _name_thing(value: Scalar | None, of: str) -> str:
-    told = "not found" if value is None else str(value)
-    told = {True: "yes", False: "no"}[value] if isinstance(value, bool) else told
-    return name_thing(told, of)
+    shown = "not found" if value is None else str(value)
+    shown = {True: "yes", False: "no"}[value] if isinstance(value, bool) else shown
+    return name_thing(shown, of)
 
 
 def is_disputed(slot: SlotAnswer) -> bool:

@@ -102,7 +102,7 @@ def build_report(research: Research, addresses: CorpusAddresses) -> ReportAnswer
 
 
 class _Counts(NamedTuple):
-    """What tells how sure a report is."""
+    """How sure a report is, and why."""
 
     verdicts: Counter[Verdict]
     dropped: int
@@ -193,7 +193,7 @@ def _build_methodology(research: Research) -> Methodology:
 
 
 def _clean_line(text: str) -> str:
-    """A line without markers, which stand for no quote outside of sentences."""
+    """A line without markers, which have no quote outside of sentences."""
     return " ".join(strip_markers(text).split())
 
 
@@ -218,10 +218,10 @@ def list_links(research: Research, addresses: CorpusAddresses) -> tuple[LookedAt
     links: dict[str, LookedAt] = {}
     for link in _follow(research):
         before = links.get(key := canonical_url(link.url), link)
-        told = {"title": link.title or before.title}
+        update = {"title": link.title or before.title}
         if link.became == "snippet":
-            told["reason"] = before.reason
-        links[key] = link.model_copy(update=told)
+            update["reason"] = before.reason
+        links[key] = link.model_copy(update=update)
     return tuple(
         link.model_copy(
             update={

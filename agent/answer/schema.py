@@ -197,14 +197,14 @@ class Answer(Frozen):
 #: Fields that earlier versions wrote, as paths; lists on the way are gone through.
 GONE_FIELDS = ("series", "report.sections.timeline", "run.edits", "run.said", "usage.reused")
 NEXT_VERSION = {"2": "3", "check-1": "check-2"}
-#: Where the claims of an answer stand, and those of a checked report.
+#: The fields with claims, of an answer and of a checked report.
 CLAIMS = ("claims", "report.sections.sentences", "report.conflicts", "check.claims")
 
 
 def upgrade_answer(answer: Json) -> Json:
     """A stored answer or check, perhaps of an earlier version, in the form of this one.
 
-    Before, what stood on a page word for word was supported by rule: it is quoted now.
+    Earlier versions called `supported` what is `quoted` now: word for word on a page.
     """
     for path in GONE_FIELDS:
         answer = _drop_field(answer, path)
@@ -318,8 +318,8 @@ def with_typed_data(answer: Answer, model: type[DataT]) -> TypedAnswer[DataT]:
             fields["data"] = model.model_validate(_without_nulls(answer.data))
     except ValidationError as error:
         faults = (f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
-        told = f"There is no data of the class {model.__name__}: {'; '.join(faults)}."
-        fields["warnings"] = (*answer.warnings, told)
+        warning = f"There is no data of the class {model.__name__}: {'; '.join(faults)}."
+        fields["warnings"] = (*answer.warnings, warning)
     return TypedAnswer[model].model_construct(**fields)  # type: ignore[valid-type]
 
 

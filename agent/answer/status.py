@@ -1,4 +1,4 @@
-"""What an answer is worth: its status with the reasons, and whether something stood in."""
+"""What an answer is worth: its status with the reasons, and whether it is degraded."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from agent.state import HOLDING, Answered, Asked, Claim, Finding, Research, Sear
 UNPLANNED = "The plan of the model does not match the question, so this may not answer it."
 #: Of an answer that was found by its words.
 PASSAGES = "No model has read them; they only share words with the question."
-#: Outcomes of a try at a search provider after which nothing stands in for it: it answered, or it
+#: Outcomes of a try at a search provider after which nothing replaces it: it answered, or it
 #: was never to be asked.
 _NO_FAILURE = ("ok", "empty", "no_key", "skipped")
 
@@ -83,7 +83,7 @@ def _has_dropped(research: Research) -> bool:
 
 
 def _find_shortfalls(research: Research, findings: Mapping[str, Finding]) -> Iterator[str]:
-    """What an answer lacks, a sentence each, beside what warnings of the run's events say."""
+    """What an answer lacks, a sentence each, besides what warnings of the run's events say."""
     needed = {slot.name for slot in research.slots if slot.needed}
     missing = [f.slot for f in findings.values() if f.status == "missing" and is_of(f, needed)]
     claims = all_claims(research.answer) if research.answer else []
@@ -131,7 +131,7 @@ def _count_unsupported(claims: list[Claim]) -> Iterator[str]:
 
 
 def is_degraded(research: Research, citations: Iterable[Citation]) -> bool:
-    """Whether something that the answer owes anything to stood in for what was asked for.
+    """Whether something that the answer uses replaced what was asked for.
 
     That is another model or search provider than one that failed, rules for a model, or the
     snippet of a page that the answer cites.

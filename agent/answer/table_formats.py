@@ -24,7 +24,7 @@ def to_table_json(table: TableAnswer) -> str:
 
 
 def to_table_csv(table: TableAnswer) -> str:
-    """Names and values; behind each column the address that its value stands on."""
+    """Names and values; behind each column the address that supports its value."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     names = [column.name for column in table.columns]
@@ -80,7 +80,7 @@ def _as_cell(value: Scalar | None, kind: str) -> Any:
 
 
 def _describe(cell: Cell) -> str:
-    """What stands beside a cell: the quote, its page and address, and what others say."""
+    """What is shown with a cell: the quote, its page and address, and what others say."""
     lines = [cell.reason] if cell.reason else []
     lines += _lines_of(cell.source)
     for other in cell.others:

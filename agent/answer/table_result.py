@@ -1,4 +1,4 @@
-"""A table of many things: a row an entity, and each cell with the quote that it stands on."""
+"""A table of many things: a row an entity, and each cell with the quote that supports it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Column(Frozen):
 
 
 class CellSource(Frozen):
-    """The words that a value stands on, where they stand, and how to open the page there."""
+    """The words that support a value, their place, and how to open the page there."""
 
     url: str
     title: str
@@ -143,7 +143,7 @@ def find_source(answer: Answer, numbers: Iterable[int], value: Scalar) -> CellSo
 def merge_rows(rows: Iterable[TableRow]) -> list[TableRow]:
     """The rows, those of one entity as one.
 
-    Names that mean the same are one entity. So are two whose cells stand on the very same quotes,
+    Names that mean the same are one entity. So are two whose cells have the very same quotes,
     of which none says both names: the pages answered for the one name what they say of the other.
     """
     merged: list[TableRow] = []

@@ -67,7 +67,7 @@ def render_on_terminal(page: doc.View, most: int = 10_000) -> str:
 
 
 def _render_page(page: doc.View) -> Iterator[RenderableType]:
-    """What stands under each other, a blank line between two."""
+    """Parts below each other, with a blank line between."""
     if page.title:
         yield _plain(page.title, "strong")
     yield from map(_render, page.head)
@@ -94,8 +94,8 @@ def _render(block: doc.Block) -> RenderableType:
         case doc.ReportLine(parts=parts, evidence=evidence):
             return Group(_join(parts), *(_render(one) for one in evidence if one.is_open))
         case doc.Evidence(verdict=verdict, summary=summary, blocks=blocks):
-            told = Group(_plain(summary, verdict), *map(_render, blocks))
-            return Padding(told, (0, 0, 0, 2), expand=False)
+            content = Group(_plain(summary, verdict), *map(_render, blocks))
+            return Padding(content, (0, 0, 0, 2), expand=False)
         case doc.Group():
             return _render_group(block)
     return RichText("")  # what only HTML shows
@@ -150,7 +150,7 @@ def _render_table(table: doc.Table) -> RichTable:
 
 
 def _is_mark(part: doc.Inline) -> bool:
-    """Whether a part is a verdict in words, for which a table has no room."""
+    """Whether a part is a verdict in words, which is left out of a table."""
     return isinstance(part, doc.Text) and part.role.startswith("mark")
 
 

@@ -120,7 +120,7 @@ class FollowParent:
         return plan.model_copy(update={"question": by_rules.answer.question})
 
     def _search(self, queries: tuple[str, ...]) -> Iterator[Event]:
-        """The events of the searches; that the pages cannot be had is told once."""
+        """The events of the searches; missing pages are reported once."""
         faults: dict[str, None] = {}
         for outcome in self.parent.search.collect(queries):
             if isinstance(outcome, ExternalCallError):

@@ -1,4 +1,4 @@
-"""Whether only pages of one kind state a value, and which other pages could be a second witness."""
+"""Values that only pages of one kind state, and which independent pages could confirm them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from agent.evidence.credibility import OWN, host_kind, host_owner, is_reference
 from agent.evidence.near_duplicates import are_alike
 from agent.state import Finding, Hit, Research
 
-ASKED = 3  # pages that could be a second witness
+ASKED = 3  # pages that could be an independent source
 ENOUGH = 2  # pages of one kind: one alone may simply be the first to be read
 
 

@@ -38,8 +38,8 @@ class Judgement(Frozen):
 
     def to_assessment(self, model: str) -> Assessment:
         """The verdict of a model, with its arithmetic."""
-        told = Calculation(expression=self.calculation) if self.calculation else None
-        return Assessment(self.verdict, model, told)
+        calculation = Calculation(expression=self.calculation) if self.calculation else None
+        return Assessment(self.verdict, model, calculation)
 
 
 class Judgements(Frozen):
@@ -139,7 +139,7 @@ def no_judge_event(
 ) -> Failed | Halted | Warned:
     """The event of a check without a model. A used-up budget is no `Halted`: gathering is over.
 
-    Where gathering was halted, the reason is told already, and a replay knows no other one.
+    Where gathering was halted, the reason is reported already, and a replay knows no other one.
     """
     if isinstance(error, ModelFailed):
         return failure_event(task, error)

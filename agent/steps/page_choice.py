@@ -16,7 +16,7 @@ from agent.steps.independent_sources import find_lone, find_others
 #: Pages of a later round that fit what is missing, for each page that a query reads. Of 299
 #: questions of several hops (the half for tuning) 236 were right with 1, 240 with 2, 243 with 3.
 FITTING = 3
-#: What the ranks of a hit in all searches count beside the words that it shares with what is
+#: What the ranks of a hit in all searches count against the words that it shares with what is
 #: missing. Of the same questions 243 were right with 0, 246 with .25, 248 with .5.
 FUSED = 0.5
 EVEN = 5  # ranks; the more, the less a first rank counts before a tenth
@@ -28,7 +28,7 @@ def choose_pages(research: Research, limit: int) -> list[Hit]:
     In the first round these are the best `limit` hits of each query. In a later one each query has
     one fewer, of those that no earlier round and no earlier query of this round took. Then follow
     hits of all searches so far that fit best what is missing, up to `most_pages`; at last other
-    hits of this round. Those that could be a second witness of a value go before all.
+    hits of this round. Those that could be an independent source of a value go before all.
     """
     results = research.round_results
     if research.round < 2:
@@ -107,7 +107,7 @@ def _limit_of_further(limit: int) -> int:
 def _independent_first(hits: Iterable[Hit], topic: str) -> list[Hit]:
     """The hits by rank, but those behind the others that an owner or a text has before them.
 
-    Of pages that repeat the topic's question one is a witness. Several pages of a reference work
+    Of pages that repeat the topic's question one counts. Several pages of a reference work
     are no witnesses to each other: one is of the town, another of its mayor.
     """
     first: list[Hit] = []

@@ -19,7 +19,7 @@ CITE_RULE = (
     "copied exactly."
 )
 
-#: In every prompt that asks for sentences with their quotes beside them, without [n].
+#: In every prompt that asks for sentences with separate quotes, without [n].
 QUOTED_SENTENCE_RULE = (
     "Write each sentence so that it stands alone, and give for each a short quote, copied exactly, "
     "of every source that it stands on."
@@ -40,7 +40,7 @@ CHINESE_DATA_RULE = (
 )
 
 #: In every prompt that asks for an answer in a few words. Like all rules it gives orders and states
-#: nothing: a small model began its answer with "The topic assumes", which stood here.
+#: nothing: a small model began its answer with "The topic assumes", which was here.
 ANSWER_RULE = (
     f"{CITE_RULE} Correct a false premise first. Of several things of one name, answer for each "
     "and name which. Give the date of what changes with time. Leave the answer empty, and cite "

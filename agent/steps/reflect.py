@@ -47,11 +47,10 @@ MAX_MISFIT_WARNINGS = 10  # a round; of values that do not have the type of thei
 class Reflect:
     """Fills the slots from the evidence, and makes new queries if one is missing or in conflict.
 
-    With `max_words` it has the answer drafted in the same reading. A value counts only if it stands
-    in the words that are quoted for it. Whether to search on is computed from the slots. The
-    reader's own word counts in three cases: its draft cites nothing that stands, its draft stands
-    and a slot that is not needed is missing, or a section of a report has no slots. Where no model
-    answers, `fallback` does, and drafts nothing: a writer is asked then.
+    With `max_words` it has the answer drafted in the same reading. A value counts only if its quote
+    has it. Whether to search on is computed from the slots. The reader's own opinion counts in three
+    cases: no citation of its draft is found, only a slot that is not needed is missing, or a section
+    of a report has no slots. Where no model answers, `fallback` does, and drafts nothing.
     """
 
     ask: Ask
@@ -129,12 +128,12 @@ def _build_reflection(
     supported = _find_supported(slots, said, research.sources)
     findings = make_findings(supported, said, research.sources, research.topic)
     draft = _take_draft(found)
-    stands = draft is not None and has_citation(draft, research.sources)
-    open_slots = _find_open(findings, research, all_missing=found.need_more or not stands)
+    is_supported = draft is not None and has_citation(draft, research.sources)
+    open_slots = _find_open(findings, research, all_missing=found.need_more or not is_supported)
     lone = find_lone(research, findings) if research.round == 1 and not open_slots else []
     open_slots += lone
     is_read_whole = draft is not None or (research.section and not research.slots)
-    is_open = is_read_whole and (not stands or research.is_read_by_rules)
+    is_open = is_read_whole and (not is_supported or research.is_read_by_rules)
     need_more = bool(open_slots) or bool(found.need_more and is_open)
     reflection = Reflected(
         round=research.round,

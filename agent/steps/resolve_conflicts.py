@@ -1,4 +1,4 @@
-"""What an answer owes its reader beside its draft: facts where no sentence is left, and conflicts.
+"""What is added to the draft of an answer: both sides of conflicts, and facts without a sentence.
 
 Every strategy passes here, at the end of `Verify`.
 """
@@ -25,7 +25,7 @@ LONGEST_VALUE = 80  # characters of a value above the sentences that state it
 
 
 class _Text(NamedTuple):
-    """What an answer says: what it needs beside its draft, the draft, and what else is owed."""
+    """What an answer says: what goes before the draft, the draft, and what follows it."""
 
     first: tuple[Claim, ...]
     draft: tuple[Claim, ...]
@@ -33,8 +33,8 @@ class _Text(NamedTuple):
     conflicts: tuple[Claim, ...]  # of a report, which has a section of them
 
 
-def settle(verified: Verified, research: Research, tell: Callable[[Quote], Claim]) -> Verified:
-    """The checked answer as it is given; `tell` gives a sentence of a page its verdict.
+def settle(verified: Verified, research: Research, judge: Callable[[Quote], Claim]) -> Verified:
+    """The checked answer as it is given; `judge` gives a sentence of a page its verdict.
 
     Where no sentence with a citation is left, those that the slots were filled from are the answer.
     Where sources disagree, both sides are said, as items below the slot's name and its values; of
@@ -44,7 +44,7 @@ def settle(verified: Verified, research: Research, tell: Callable[[Quote], Claim
     it the run says that it found no answer.
     """
     findings = verified.findings or tuple(research.findings.values())
-    builder = _ClaimBuilder(research.sources, tell)
+    builder = _ClaimBuilder(research.sources, judge)
     text = _arrange(verified, findings, research, builder)
     if not any(text):
         return _abstain(verified, findings, research)
@@ -52,8 +52,8 @@ def settle(verified: Verified, research: Research, tell: Callable[[Quote], Claim
     has_draft = any(claim.citations for claim in verified.claims)
     report = verified.report if has_draft else None
     if report:
-        told = {one.text: one for one in (*text.conflicts, *report.conflicts)}
-        report = report.model_copy(update={"conflicts": tuple(told.values())})
+        conflicts = {one.text: one for one in (*text.conflicts, *report.conflicts)}
+        report = report.model_copy(update={"conflicts": tuple(conflicts.values())})
     changes = {
         "text": join_claims(claims),
         "claims": claims,
@@ -65,7 +65,7 @@ def settle(verified: Verified, research: Research, tell: Callable[[Quote], Claim
 
 
 def find_added(verified: Verified, research: Research) -> tuple[Quote, ...]:
-    """The sentences of pages that `settle` puts beside an answer, for a judge to see."""
+    """The sentences of pages that `settle` adds to an answer, for a judge to see."""
     builder = _ClaimBuilder(research.sources, claim_quote)
     findings = verified.findings or tuple(research.findings.values())
     _arrange(verified, findings, research, builder)
@@ -102,10 +102,10 @@ def _drop_said(claims: Iterable[Claim], others: Iterable[Claim]) -> tuple[Claim,
 def _lead(claims: tuple[Claim, ...], needed: Iterable[Finding]) -> tuple[Claim, ...]:
     """The claims, and first a sentence that says the value of a needed slot, if there is one."""
     values = [one.value for one in needed if one.status == "filled" and one.value is not None]
-    telling = [one for one in claims if any(holds_value(one.text, value) for value in values)]
-    if not telling or any(one.form != "sentence" for one in (claims[0], telling[0])):
+    stating = [one for one in claims if any(holds_value(one.text, value) for value in values)]
+    if not stating or any(one.form != "sentence" for one in (claims[0], stating[0])):
         return claims
-    return (telling[0], *(one for one in claims if one is not telling[0]))
+    return (stating[0], *(one for one in claims if one is not stating[0]))
 
 
 def _repeat_topic(findings: Iterable[Finding], needed: Iterable[Finding], topic: str) -> bool:
@@ -135,8 +135,8 @@ def _abstain(verified: Verified, findings: tuple[Finding, ...], research: Resear
 class _ClaimBuilder:
     """Makes claims of whole sentences of pages; collects the quotes that these claims cite."""
 
-    def __init__(self, sources: Sequence[Source], tell: Callable[[Quote], Claim]) -> None:
-        self._tell = tell
+    def __init__(self, sources: Sequence[Source], judge: Callable[[Quote], Claim]) -> None:
+        self._judge = judge
         self._sources: Mapping[int, Source] = {source.n: source for source in sources}
         self.quotes: list[Quote] = []
 
@@ -193,13 +193,13 @@ class _ClaimBuilder:
         found = ((value, self._find_side(value, finding.quotes)) for value in finding.values)
         sides = [(value, quote) for value, quote in found if quote]
         about = label_namesakes([self._sources[quote.source] for _, quote in sides])
-        told = [
+        values = [
             name_thing(_shorten(value), "" if of in quote.text else of.rstrip(" ."))
             for (value, quote), of in zip(sides, about, strict=True)
         ]
         for quote in dict.fromkeys(quote for _, quote in sides):
             yield from self._quote_sentence(
-                quote, f"{slot_words(finding.slot)}: {' / '.join(told)}"
+                quote, f"{slot_words(finding.slot)}: {' / '.join(values)}"
             )
 
     def _find_side(self, value: Scalar | None, quotes: Sequence[Quote]) -> Quote | None:
@@ -214,14 +214,14 @@ class _ClaimBuilder:
 
     def _quote_sentence(self, quote: Quote, intro: str = "") -> Iterator[Claim]:
         """A claim that is a quote, an item below an intro if it has one; none if it fails."""
-        claim = self._tell(quote)
+        claim = self._judge(quote)
         if claim.verdict not in FAILING:
             self.quotes.append(quote)
             yield claim.model_copy(update={"form": "item" if intro else "sentence", "intro": intro})
 
 
 def _other_things(finding: Finding) -> Iterator[tuple[str, Scalar]]:
-    """The things beside the first one, each with the value that weighs most."""
+    """The things other than the first one, each with the value that weighs most."""
     best = {other.of: other.value for other in reversed(finding.alternatives)}
     things = dict.fromkeys(other.of for other in finding.alternatives)
     yield from ((of, best[of]) for of in things if of != finding.of)

@@ -43,9 +43,9 @@ class WriteAnswer(Task[Draft]):
 class Synthesize:
     """Gives the answer that the last reading drafted, or has one written.
 
-    A model is asked where no draft stands: none was made of the sources as they are now, or slots
+    A model is asked where there is no usable draft: none was made of the current sources, or slots
     are filled and the draft is blank. Where no model answers, `fallback` does. Citations whose
-    quote is not in their source are dropped. Where none stands, each sentence of the last draft
+    quote is not in their source are dropped. Where none is left, each sentence of the last draft
     cites what fits it best, for `Verify` to judge. A blank draft is a refusal: the answer then has
     no claims (`agent/steps/resolve_conflicts.py` says what it is).
     """
@@ -109,9 +109,9 @@ def _describe_filled_slots(research: Research) -> tuple[str, ...]:
 
 
 def _describe_values(finding: Finding) -> Iterator[str]:
-    told = [(finding.of, finding.value, finding.quotes[0].source)]
-    told += [(o.of, o.value, o.citations[0]) for o in finding.alternatives if o.of != finding.of]
-    for of, value, n in told:
+    values = [(finding.of, finding.value, finding.quotes[0].source)]
+    values += [(o.of, o.value, o.citations[0]) for o in finding.alternatives if o.of != finding.of]
+    for of, value, n in values:
         name = f"{finding.slot} ({of})" if of not in ("", value) else finding.slot
         yield f"{name}: {value} [{n}]"
 

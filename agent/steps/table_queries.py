@@ -162,7 +162,7 @@ def _are_cells(result: dict[str, Any], used: Sequence[NamedTable]) -> bool:
 
 
 def show_columns(result: dict[str, Any]) -> list[str]:
-    """What each column of a result has, as a sentence tells it."""
+    """What each column of a result has, as a sentence shows it."""
     columns = zip(*result["rows"], strict=True)
     return [", ".join(map(_show, dict.fromkeys(column))) for column in columns]
 

@@ -34,7 +34,7 @@ class WebSearchTool:
 
     Which pages are read depends on ranks alone (`choose_pages`: `pages_per_query` of each query),
     not on which search ended first. So a page is fetched as soon as it is known that it will be
-    read. The snippet of a hit stands in for a page that cannot be read. A query or a page that
+    read. The snippet of a hit replaces a page that cannot be read. A query or a page that
     fails is skipped and recorded.
     Raises SearchFailed when every query of the round failed and no earlier one found anything.
     """

@@ -20,7 +20,7 @@ MOST_SHOWN = 3  # pages of a claim that a judge is shown
 
 
 class Case(NamedTuple):
-    """A sentence, the pages that it may stand on, and what rules say."""
+    """A sentence, the pages that may support it, and what rules say."""
 
     sentence: ReportSentence
     sources: tuple[Source, ...]
@@ -46,8 +46,8 @@ def make_cases(research: Research, report: CitedReport, found: Found) -> list[Ca
             continue
         sources = [pages[key] for url in urls if (key := canonical_url(url)) in pages]
         lost = (url for url in urls if canonical_url(url) not in pages)
-        told = (failures.get(url, f"{url}: {NOT_READ}") if url else NO_ADDRESS for url in lost)
-        unread = [reason.rstrip(".") for reason in told]
+        reasons = (failures.get(url, f"{url}: {NOT_READ}") if url else NO_ADDRESS for url in lost)
+        unread = [reason.rstrip(".") for reason in reasons]
         kept = tuple(dict.fromkeys(sources))
         ruling = rule_claim(sentence.text, kept) if kept else ClaimRuling("unchecked")
         cases.append(Case(sentence, kept, tuple(unread), not sentence.sources, ruling))

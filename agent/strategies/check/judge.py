@@ -28,7 +28,7 @@ from agent.verification.judge_view import QuotePlace, spans_around
 from agent.verification.rules import Assessment, explain_fault, limit_assessment
 
 FEWEST_TO_BATCH = 2  # a model that is given one claim at a time is given no more here
-BATCHES = 3  # claims cost little beside the pages that they share: so many times the usual number
+BATCHES = 3  # claims cost little next to the pages that they share: so many times the usual number
 MOST_REASONS = 2  # sources that a reason names as not read
 SEARCHED = "nothing that was found says so"
 
@@ -101,9 +101,6 @@ class JudgeReport:
         )
 
 
-# --- what is said of it ---------------------------------------------------------------------------
-
-
 def _decide(case: Case, judged: _Judged | None) -> CheckedClaim:
     """The verdict on a case: of the rules, else of the model within the rules."""
     checked = _by_rules(case) if judged is None else _by_model(case, *judged)
@@ -121,7 +118,7 @@ def _decide(case: Case, judged: _Judged | None) -> CheckedClaim:
 
 
 def _compare(checked: CheckedClaim, case: Case) -> CheckedClaim:
-    """What is said of a case; beside one that does not hold the sentence nearest to it."""
+    """The result of a case; for one that does not hold, with the nearest sentence."""
     if checked.verdict in HOLDING:
         return checked
     near = [
@@ -142,12 +139,12 @@ def _by_rules(case: Case) -> CheckedClaim:
     return CheckedClaim(sentence=case.sentence, verdict=verdict, by=by, reason=reason, quote=quote)
 
 
-def _by_model(case: Case, told: Assessment, named: int | None) -> CheckedClaim:
+def _by_model(case: Case, assessed: Assessment, named: int | None) -> CheckedClaim:
     """What a model says, and no more than the rules allow."""
     text, places = case.sentence.text, _places(case, named)
     pages = dict.fromkeys(place.text for place in places)
-    assessment = limit_assessment(told, text, places, list(pages))
-    why = explain_fault(told, text, places)
+    assessment = limit_assessment(assessed, text, places, list(pages))
+    why = explain_fault(assessed, text, places)
     near = [quote for source in _pages_for(case, named) for quote in nearest_quotes(text, source)]
     return CheckedClaim(
         sentence=case.sentence,
@@ -160,7 +157,7 @@ def _by_model(case: Case, told: Assessment, named: int | None) -> CheckedClaim:
 
 
 def _pages_for(case: Case, source: int | None) -> list[Source]:
-    """The page that a judge names; all that the sentence may stand on where it names none."""
+    """The page that a judge names; all that may support the sentence where it names none."""
     return [s for s in case.sources if s.n == source] or list(case.sources)
 
 
@@ -174,7 +171,7 @@ def _places(case: Case, source: int | None) -> list[QuotePlace]:
 
 
 def _context(source: Source, claim: str) -> Iterator[Span]:
-    """Where the sentences of a page stand that a judge is shown for a claim."""
+    """The spans of the sentences of a page that a judge is shown for a claim."""
     near = ((quote.start, quote.end) for quote in nearest_quotes(claim, source))
     return (span for _, span in spans_around(source.page.text, near))
 

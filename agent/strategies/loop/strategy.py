@@ -39,7 +39,7 @@ class LoopStrategy:
 
     It also concludes once a query is repeated after pages were read: the model is out of ideas.
     With `double_check` the first answer is checked once more before it is returned. An answer that
-    came without quotes, and of which nothing stands, is followed by a conclusion.
+    came without quotes, and of which nothing is supported, is followed by a conclusion.
     """
 
     name = "loop"

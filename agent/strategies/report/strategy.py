@@ -40,7 +40,7 @@ def build(calls: ExternalCalls, settings: Settings, request: RunRequest) -> Repo
 
 @dataclass(frozen=True)
 class ReportStrategy:
-    """Plans, researches the sections side by side, writes them, and sums up what stands."""
+    """Plans, researches the sections side by side, writes them, and sums up what is supported."""
 
     name = "report"
 

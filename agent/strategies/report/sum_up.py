@@ -1,4 +1,4 @@
-"""SumUp: the title and the executive summary of a report, from what stands in its sections."""
+"""SumUp: the title and executive summary of a report, from its supported sentences."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class SummaryText(Frozen):
 
 
 class WriteSummary(Task[SummaryText]):
-    """Asks for the summary of what stands in the sections."""
+    """Asks for the summary of the sections."""
 
     name: ClassVar[str] = "summary"
     kind: ClassVar[TaskKind] = "write"
@@ -79,10 +79,10 @@ class WriteSummary(Task[SummaryText]):
 
 @dataclass(frozen=True)
 class SumUp:
-    """Gives a checked report its title and summary, made from the sentences that stand.
+    """Gives a checked report its title and summary, made from the supported sentences.
 
     A sentence of the summary cites what those cite that it sums up. Sentences that by the model
-    contradict each other are told as a conflict alone.
+    contradict each other are shown as a conflict only.
     """
 
     ask: Ask
@@ -95,7 +95,7 @@ class SumUp:
         themes = [theme for theme in report.themes if theme.claims] if report else []
         if answer is None or report is None or not themes:
             return
-        stands = [claim for theme in themes for claim in theme.claims]
+        supported = [claim for theme in themes for claim in theme.claims]
         task = WriteSummary(
             topic=research.topic,
             # for rules: a model is shown none
@@ -105,7 +105,7 @@ class SumUp:
             sections=tuple(tuple(map(shown_text, theme.claims)) for theme in themes),
         )
         text = yield from ask_once(task, self.ask, self.fallback, research)
-        summary = tuple(_sum_up(text, stands)) or tuple(first_sentences(themes))
+        summary = tuple(_sum_up(text, supported)) or tuple(first_sentences(themes))
         opposed = tuple(dict.fromkeys(_oppose(text.contradictions, themes)))
         sides = {said_as(claim) for claim in opposed}
         summary = tuple(claim for claim in summary if said_as(claim) not in sides)
@@ -121,21 +121,21 @@ class SumUp:
         )
 
 
-def _sum_up(text: SummaryText, stands: list[Claim]) -> Iterator[Claim]:
+def _sum_up(text: SummaryText, supported: list[Claim]) -> Iterator[Claim]:
     for sentence in text.summary:
-        cited = [stands[n - 1] for n in sentence.of if 0 < n <= len(stands)]
+        cited = [supported[n - 1] for n in sentence.of if 0 < n <= len(supported)]
         numbers = dict.fromkeys(source for claim in cited for source in claim.citations)
         if (line := clean_line(sentence.text, 2000)) and numbers:
-            same = [claim for claim in stands if claim.text == line]
+            same = [claim for claim in supported if claim.text == line]
             yield same[0] if same else Claim(text=line, citations=tuple(numbers))
 
 
 def _oppose(pairs: Sequence[Contradiction], themes: Sequence[Section]) -> Iterator[Claim]:
     """Both sentences of each pair, as items below the headings of their sections."""
-    told = dict(enumerate(((t.heading, c) for t in themes for c in t.claims), 1))
+    sentences = dict(enumerate(((t.heading, c) for t in themes for c in t.claims), 1))
     for pair in pairs[:MAX_CONTRADICTIONS]:
-        numbers = {pair.first, pair.second} & told.keys()
-        sides = [told[n] for n in sorted(numbers) if told[n][1].form != "row"]
+        numbers = {pair.first, pair.second} & sentences.keys()
+        sides = [sentences[n] for n in sorted(numbers) if sentences[n][1].form != "row"]
         intro = " / ".join(dict.fromkeys(heading for heading, _ in sides))
         if len(sides) == 2:
             for _, claim in sides:
@@ -143,7 +143,7 @@ def _oppose(pairs: Sequence[Contradiction], themes: Sequence[Section]) -> Iterat
 
 
 def ask_once(task: Any, ask: Ask, fallback: Ask, research: Research) -> Any:
-    """Ask a model or the fallback; that the run is halted is told once."""
+    """Ask a model or the fallback; the halt of the run is reported once."""
     asking = ask_with_fallback(task, ask, fallback)
     try:
         while True:

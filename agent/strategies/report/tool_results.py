@@ -1,4 +1,4 @@
-"""What a report's model is told of its tool calls: search results, passages of a page, errors."""
+"""The replies to a model's tool calls: search results, passages of a page, errors."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def render_result(call: ToolCall, research: Research, blocking: Blocking) -> str
 
 
 def render_error(message: str) -> str:
-    """An error as the JSON that a model is told."""
+    """An error as JSON for the model."""
     return escape(json.dumps({"error": message}, ensure_ascii=False))
 
 

@@ -1,6 +1,6 @@
 """UseTools: runs a model's calls of `search_web` and `fetch_page`.
 
-A call that fails is told to the model as data and has no other effect.
+A call that fails is reported to the model as data and has no other effect.
 """
 
 from __future__ import annotations

@@ -47,16 +47,16 @@ class WriteSections:
         by_rules = research.is_read_by_rules  # these fill few questions, but quote their answers
         builder = SentenceClaims(research.sources, self.settings.max_citations)
         themes: list[Section] = []
-        told: set[str] = set()
+        written: set[str] = set()
         for n, task in enumerate(tasks, 1):
             text = SectionText()
             if research.sources:
                 text = yield from ask_once(task, self.ask, self.fallback, research)
             made = builder.build_claims(text.sentences)
-            claims = tuple(cut_words(_take_new(made, told), SPARE * task.max_words))
+            claims = tuple(cut_words(_take_new(made, written), SPARE * task.max_words))
             claims = _order_by_page(claims, builder.quotes) if by_rules else claims
             table = list(_tabulate(research, n, known, builder.quotes))
-            rows = tuple(_take_new(table, told))
+            rows = tuple(_take_new(table, written))
             missing = [one.name for one in task.slots if known[one.name].status == "missing"]
             unanswered = [one for one in missing if not by_rules or not _tells(made, one)]
             themes.append(
@@ -90,11 +90,11 @@ def _tells(claims: Iterable[Claim], question: str) -> bool:
     return bool(asked) and len(asked & said) >= TELLING * len(asked)
 
 
-def _take_new(claims: Iterable[Claim], told: set[str]) -> Iterator[Claim]:
-    """The claims that were not told before."""
+def _take_new(claims: Iterable[Claim], written: set[str]) -> Iterator[Claim]:
+    """The claims that were not written before."""
     for claim in claims:
-        if (key := said_as(claim)) not in told:
-            told.add(key)
+        if (key := said_as(claim)) not in written:
+            written.add(key)
             yield claim
 
 

@@ -18,7 +18,7 @@ MAX_TEXT_CHARS = 2000  # of a sentence as it is written
 
 
 class DraftSentence(Frozen):
-    """A sentence, and the words of sources that it stands on."""
+    """A sentence, and the quotes that support it."""
 
     text: str = Field(description="one sentence, without [n]")
     citations: list[Cited] = Field(default_factory=list, description="a quote for each source")
