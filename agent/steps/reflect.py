@@ -47,10 +47,10 @@ MAX_MISFIT_WARNINGS = 10  # a round; of values that do not have the type of thei
 class Reflect:
     """Fills the slots from the evidence, and makes new queries if one is missing or in conflict.
 
-    With `max_words` it has the answer drafted in the same reading. A value counts only if its quote
-    has it. Whether to search on is computed from the slots. The reader's own opinion counts in three
-    cases: no citation of its draft is found, only a slot that is not needed is missing, or a section
-    of a report has no slots. Where no model answers, `fallback` does, and drafts nothing.
+    With `max_words` the same reading drafts the answer. A value counts only if its quote has it.
+    Whether to search on is computed from the slots. The reader's own opinion counts in three cases:
+    no citation of its draft is found, only a slot that is not needed is missing, or a section of a
+    report has no slots. Where no model answers, `fallback` does, and drafts nothing.
     """
 
     ask: Ask

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.answer.build import build_answer
-from agent.answer.event_format import format_event_json, format_event_line
 from agent.answer.formats import to_markdown
 from agent.answer.schema import Answer, RunInfo, Usage
 from agent.evidence import anchor_quote
@@ -170,14 +169,6 @@ def test_what_stands_in_degrades(what: str, attempts: str, is_degraded: bool) ->
     assert supported(research).degraded is is_degraded
 
 
-def test_what_the_user_chose_does_not_degrade() -> None:
-    research = read(STAFF[0])
-    research.grow(Asked(task="synthesize", model="extractive"))
-    assert not supported(research).degraded
-    research.grow(Asked(task="verify", model="some-model"))
-    assert supported(research).degraded  # a model was asked for, and the engine stood in
-
-
 @given(st.lists(st.lists(st.integers(1, 6), max_size=3, unique=True), max_size=6))
 def test_sources_are_numbered_by_first_use(cited: list[list[int]]) -> None:
     research = read(*(f"Page {'abcdef'[n]} says what it says of pumps." for n in range(6)))
@@ -197,17 +188,6 @@ def test_sources_are_numbered_by_first_use(cited: list[list[int]]) -> None:
         assert [urls[n] for n in after.citations] == pages
 
 
-def test_events_show_no_numbers_of_sources() -> None:
-    research = read(STAFF[0], slots=EMPLOYEES)
-    reflect(research, ("4,200", 1, STAFF[0]))
-    text = "Acme Pumps has 4,200 employees in Ulm [1]."
-    claim = Claim(text=STAFF[0], citations=(1,))
-    written = Answered(text=text, claims=(claim,), quotes=(quote(research.sources[0], STAFF[0]),))
-    for event in (*research.events, written):
-        shown = format_event_line(event) + format_event_json(event)
-        assert "[1]" not in shown and '"source"' not in shown and '"citations"' not in shown
-
-
 def test_a_value_stands_in_its_own_quote() -> None:
     text = "Fredrik Idestam founded Nokia. Its head office is in Espoo. Pekka Lundmark leads it."
     slot = "chief executive"
@@ -221,15 +201,6 @@ def test_a_value_stands_in_its_own_quote() -> None:
         assert research.events_of(Reflected)[-1].said == (), value
     reflect(research, ("Pekka Lundmark", 1, "Pekka Lundmark leads", slot))
     assert research.findings[slot].value == "Pekka Lundmark"
-
-
-def test_a_quote_of_another_page_counts_only_if_it_is_the_only_one() -> None:
-    research = read("It rained.", STAFF[0], slots=EMPLOYEES)
-    reflect(research, ("4,200", 1, STAFF[0]))
-    assert research.findings["employees"].quotes[0].source == 2
-    research = read("It rained.", STAFF[0], f"{STAFF[0]} Indeed.", slots=EMPLOYEES)
-    reflect(research, ("4,200", 1, STAFF[0]))
-    assert research.findings["employees"].status == "missing"
 
 
 @pytest.mark.parametrize(

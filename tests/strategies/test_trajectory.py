@@ -40,8 +40,8 @@ def grown(turns: int, pages: int = 6, text: str = "") -> Research:
     return research
 
 
-@pytest.mark.parametrize("budget", [200, 1000, 3000, 8000])
-@pytest.mark.parametrize("turns", [1, 3, 10])
+@pytest.mark.parametrize("budget", [200, 3000])
+@pytest.mark.parametrize("turns", [1, 10])
 def test_it_never_outgrows_its_budget(budget: int, turns: int) -> None:
     shown = build_trajectory(grown(turns), budget)
     assert estimate_tokens(shown.text) <= budget + WRAPPING
