@@ -97,13 +97,13 @@ def test_another_refusal_is_not_argued_with(services: Services) -> None:
     services.think = lambda asked: anthropic_error(
         400, "invalid_request_error", "prompt is too long: 1000001 tokens > 1000000 maximum"
     )
-    with pytest.raises(ModelFailed, match="too long") as told:
+    with pytest.raises(ModelFailed, match="too long") as caught:
         ModelChain([claude(services)], 5, ())(TASK)
-    assert told.value.outcome == "too_long" and len(services.model_requests) == 1
+    assert caught.value.outcome == "too_long" and len(services.model_requests) == 1
 
 
 @pytest.mark.parametrize(("level", "sent"), [("low", {"effort": "low"}), ("off", {}), ("", {})])
-def test_it_is_told_to_think(level: Thinking, sent: dict[str, str], services: Services) -> None:
+def test_the_effort_is_sent(level: Thinking, sent: dict[str, str], services: Services) -> None:
     services.think = lambda asked: GOOD
     task = TASK.model_copy(update={"thinking": level, "max_reply_tokens": 321})
     claude(services).generate(task, "")
@@ -170,13 +170,13 @@ REFUSALS: list[tuple[Raw, Outcome, list[float]]] = [
 def test_refusals(reply: Raw, outcome: Outcome, waits: list[float], services: Services) -> None:
     services.think = lambda asked: reply
     waited: list[float] = []
-    with pytest.raises(ModelFailed) as told:
+    with pytest.raises(ModelFailed) as caught:
         ModelChain([claude(services)], 5, (2, 4, 8), sleep=waited.append)(TASK)
-    assert told.value.outcome == outcome and waited == waits
+    assert caught.value.outcome == outcome and waited == waits
     assert len(services.model_requests) == len(waits) + 1
-    assert told.value.message and told.value.remedy
+    assert caught.value.message and caught.value.remedy
     if name := {"not_found": "ANTHROPIC_MODEL", "bad_key": "ANTHROPIC_API_KEY"}.get(outcome):
-        assert name in told.value.remedy
+        assert name in caught.value.remedy
 
 
 def test_the_next_provider_is_asked_when_claude_is_overloaded(
@@ -205,7 +205,7 @@ def test_calls_of_tools_are_read(content: list[dict[str, Any]], calls: list[Any]
     assert turn["verbatim"] == {"role": "assistant", "content": content}
 
 
-def test_what_is_not_set_is_said() -> None:
+def test_what_is_not_set_is_named() -> None:
     with pytest.raises(NotConfigured, match="ANTHROPIC_API_KEY"):
         research("x", parse_settings({"RESEARCH_AGENT_LLM": "anthropic"}))
 
@@ -213,6 +213,6 @@ def test_what_is_not_set_is_said() -> None:
 def test_a_model_is_looked_up_at_no_cost(services: Services) -> None:
     assert claude(services).probe() == "the key works, the model exists"
     unknown = Anthropic("gpt", f"{services.base}/anthropic", ANTHROPIC_KEY, 5, None)
-    with pytest.raises(ModelFailed) as told:
+    with pytest.raises(ModelFailed) as caught:
         unknown.probe()
-    assert told.value.outcome == "not_found" and services.model_requests == []
+    assert caught.value.outcome == "not_found" and services.model_requests == []

@@ -33,13 +33,13 @@ def demo() -> Corpus:
     return Corpus(DEMO, None)
 
 
-def told(task: Task[Any]) -> Any:
+def answer_of(task: Task[Any]) -> Any:
     """The backend's reply, valid as the task's own type."""
     return task.answer_type.model_validate_json(ENGINE.generate(task, "").text)
 
 
 def evidence(corpus: Corpus, topic: str) -> tuple[Excerpt, ...]:
-    queries = dict.fromkeys([topic, *told(MakeQueries(topic=topic)).queries])
+    queries = dict.fromkeys([topic, *answer_of(MakeQueries(topic=topic)).queries])
     hits = {hit.url: hit for query in queries for hit in corpus.search(query)[:3]}
     read = {url: corpus.read(url) for url in hits}
     sources = [Source(n=n, page=read[u], hit=hits[u]) for n, u in enumerate(hits, 1)]
@@ -55,7 +55,7 @@ def pages(*texts: tuple[str, str]) -> tuple[Excerpt, ...]:
 
 def rows(topic: str, shown: tuple[Excerpt, ...], *names: str) -> list[tuple[str, str | None, int]]:
     slots = tuple(map(Slot.model_validate, ({"name": name} for name in names)))
-    read = told(ReadSources(topic=topic, slots=slots, evidence=shown)).slots
+    read = answer_of(ReadSources(topic=topic, slots=slots, evidence=shown)).slots
     return [(row.name, row.value, row.source) for row in read]
 
 
@@ -111,7 +111,7 @@ def test_values_have_the_type_of_their_slot_and_lists_are_cut_at_commas() -> Non
         Slot(name="floors", form=Form(type="integer")),
         Slot(name="architects[]"),
     )
-    read = told(CheckCoverage(topic="Orbita Tower", slots=slots, evidence=shown)).slots
+    read = answer_of(CheckCoverage(topic="Orbita Tower", slots=slots, evidence=shown)).slots
     values = {row.name: row.value for row in read}
     assert values == {"height": "90", "floors": None, "architects": '["Ada Quill", "Bo Lind"]'}
 
@@ -137,7 +137,7 @@ def test_two_pages_of_one_title_are_both_heard_and_namesakes_fill_nothing() -> N
 
 
 def read(topic: str, shown: tuple[Excerpt, ...]) -> Any:
-    return told(ReadSources(topic=topic, evidence=shown))
+    return answer_of(ReadSources(topic=topic, evidence=shown))
 
 
 FLAT = ("Flat Orbita", "The flat Orbita has two rooms.\n\nRent: 900 crowns\nDeposit: 1,680 crowns")
@@ -154,7 +154,7 @@ FLAT = ("Flat Orbita", "The flat Orbita has two rooms.\n\nRent: 900 crowns\nDepo
         ("flat Orbita deposit", (("Flats", "Rent: 9 crowns"),), True),
     ],
 )
-def test_a_field_settles_a_question_whose_every_word_it_has_beside_its_title(
+def test_a_field_settles_a_question_if_it_and_the_title_have_every_word(
     topic: str, others: tuple[tuple[str, str], ...], is_whole: bool
 ) -> None:
     found = read(topic, pages(FLAT, *others))
@@ -174,17 +174,17 @@ TOWER = (
 )
 
 
-def test_the_best_sentences_are_told_word_for_word_at_most_three(demo: Corpus) -> None:
+def test_the_best_sentences_are_quoted_at_most_three(demo: Corpus) -> None:
     found = read("Who designed the Orbita Tower?", pages(("Orbita Tower", TOWER)))
     assert found.answer.startswith("The engineer Ada Quill designed the Orbita Tower in 1970. [1]")
     assert len(found.citations) == 3 and found.need_more and found.answerable
     shown = evidence(demo, "Who founded LEGO?")
     passages = {excerpt.source: excerpt.passages for excerpt in shown}
-    told_by = told(WriteAnswer(topic="Who founded LEGO?", evidence=shown)).citations
-    for one in told_by:
+    citations = answer_of(WriteAnswer(topic="Who founded LEGO?", evidence=shown)).citations
+    for one in citations:
         said = {p[a:b] for p in passages[one.source] for a, b in split_sentences(p)}
         assert one.quote in said | {line.removeprefix("- ") for line in said}
-    assert any("Ole Kirk Kristiansen" in one.quote for one in told_by)
+    assert any("Ole Kirk Kristiansen" in one.quote for one in citations)
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_the_best_sentences_are_told_word_for_word_at_most_three(demo: Corpus) -
         "Who is the dentist of Zorblax Quandary?",
     ],
 )
-def test_what_no_page_is_about_is_not_told(demo: Corpus, topic: str) -> None:
+def test_what_no_page_is_about_is_not_answered(demo: Corpus, topic: str) -> None:
     found = read(topic, evidence(demo, topic))
     assert (found.answer, found.citations, found.answerable, found.slots) == ("", [], False, [])
 
@@ -206,7 +206,7 @@ def sure(topic: str, text: str, title: str = "Ada Quill") -> float:
     return made.confidence
 
 
-def test_an_answer_is_the_surer_the_more_of_the_question_is_said() -> None:
+def test_confidence_grows_with_the_words_of_the_question_that_are_covered() -> None:
     asked = "When did Ada Quill open the tall Orbita Tower near Lund harbour?"
     stated = sure(asked, "Ada Quill opened the Orbita Tower near Lund harbour in 1975.")
     near = sure("When did Ada Quill open the tall tower near the harbour?", "She lives.", "Quill")
@@ -216,7 +216,7 @@ def test_an_answer_is_the_surer_the_more_of_the_question_is_said() -> None:
     assert sure("2+2", "2+2 is 4.") == 0
 
 
-def test_a_second_page_that_the_first_one_names_is_told_too() -> None:
+def test_a_second_page_that_the_first_one_names_is_quoted_too() -> None:
     found = read(
         "In which country was the designer of the Orbita Tower born?",
         pages(
@@ -244,11 +244,11 @@ def test_headings_orders_to_a_model_and_what_was_retracted_are_not_quoted() -> N
 
 def test_it_plans_no_slots_and_searches_the_question_first() -> None:
     for topic in ("Who won the 2022 World Cup?", "2022年世界杯冠军是谁？", "?", "HPA vs KEDA"):
-        plan = told(MakeQueries(topic=topic))
+        plan = answer_of(MakeQueries(topic=topic))
         assert plan.queries[0] == topic and not plan.slots
         assert len(plan.queries) <= 5 and len(set(plan.queries)) == len(plan.queries)
     named = (Slot(name="winner"), Slot(name="referee", description="who whistled"))
-    plan = told(MakeQueries(topic="World Cup final 2022", slots=named))
+    plan = answer_of(MakeQueries(topic="World Cup final 2022", slots=named))
     assert not plan.slots and "World Cup referee" in plan.queries
 
 
@@ -277,12 +277,12 @@ def passages_of(shown: Sequence[Excerpt], source: int) -> tuple[str, ...]:
 
 @settings(max_examples=50, deadline=None)
 @given(case=cases(), named=st.booleans())
-def test_quotes_stand_in_passages_and_values_in_quotes(
+def test_quotes_are_in_passages_and_values_in_quotes(
     case: tuple[str, tuple[Excerpt, ...]], named: bool
 ) -> None:
     topic, shown = case
     slots = tuple(Slot(name=n) for n in ("winner", "score", "price", "answer")) if named else ()
-    for slot in told(ReadSources(topic=topic, slots=slots, evidence=shown)).slots:
+    for slot in answer_of(ReadSources(topic=topic, slots=slots, evidence=shown)).slots:
         if slot.value is not None:
             assert any(slot.quote in passage for passage in passages_of(shown, slot.source))
             assert slot.value in slot.quote
@@ -294,7 +294,7 @@ def test_an_answer_is_quotes_within_its_limit(
     case: tuple[str, tuple[Excerpt, ...]], limit: int
 ) -> None:
     topic, shown = case
-    draft = told(WriteAnswer(topic=topic, evidence=shown, max_words=limit))
+    draft = answer_of(WriteAnswer(topic=topic, evidence=shown, max_words=limit))
     for citation in draft.citations:
         assert any(citation.quote in passage for passage in passages_of(shown, citation.source))
     plain = " ".join(draft.answer.split())

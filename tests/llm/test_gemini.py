@@ -143,12 +143,12 @@ def test_a_reply_that_is_no_answer_is_asked_for_again_saying_why(
     ],
 )
 def test_a_safety_block_is_not_argued_with(blocked: Raw, services: Services) -> None:
-    """Nor is the next model asked, and what it cost is told."""
+    """Nor is the next model asked, and its cost is counted."""
     services.think = lambda asked: blocked
-    with pytest.raises(ModelFailed, match="refused to reply") as told:
+    with pytest.raises(ModelFailed, match="refused to reply") as caught:
         ModelChain([gemini(services), gemini(services)], 5, ())(TASK)
-    assert told.value.outcome == "blocked" and len(services.model_requests) == 1
-    assert "promptFeedback" in blocked.body or told.value.spent.output_tokens == 50
+    assert caught.value.outcome == "blocked" and len(services.model_requests) == 1
+    assert "promptFeedback" in blocked.body or caught.value.spent.output_tokens == 50
 
 
 REFUSALS: list[tuple[Raw, Outcome, list[float]]] = [
@@ -170,12 +170,12 @@ REFUSALS: list[tuple[Raw, Outcome, list[float]]] = [
 def test_refusals(raw: Raw, outcome: Outcome, waits: list[float], services: Services) -> None:
     services.think = lambda asked: raw
     waited: list[float] = []
-    with pytest.raises(ModelFailed) as told:
+    with pytest.raises(ModelFailed) as caught:
         ModelChain([gemini(services)], 5, (2, 4, 8), sleep=waited.append)(TASK)
-    assert told.value.outcome == outcome and waited == waits
-    assert [attempt.outcome for attempt in told.value.attempts] == [outcome] * (len(waits) + 1)
+    assert caught.value.outcome == outcome and waited == waits
+    assert [attempt.outcome for attempt in caught.value.attempts] == [outcome] * (len(waits) + 1)
     assert len(services.model_requests) == len(waits) + 1
-    assert all(attempt.detail for attempt in told.value.attempts)
+    assert all(attempt.detail for attempt in caught.value.attempts)
 
 
 def test_retry_after_of_the_header_counts(services: Services) -> None:
@@ -187,9 +187,9 @@ def test_retry_after_of_the_header_counts(services: Services) -> None:
 def test_a_model_that_hangs_is_left_at_its_deadline(services: Services) -> None:
     services.think = lambda asked: Raw(200, "{}", delay=3)
     model = gemini(services, timeout=30)
-    with pytest.raises(ModelFailed) as told:
+    with pytest.raises(ModelFailed) as caught:
         ModelChain([model], 0.3, ())(TASK)
-    assert told.value.outcome == "timeout"
+    assert caught.value.outcome == "timeout"
     model.close()
 
 
@@ -248,11 +248,11 @@ def test_vertex_ai_is_asked_where_the_user_sets_it(
     google.close()
     path = "/gemini/v1beta1/projects/my-project/locations/europe-west4/publishers/google/models/"
     assert services.posted_paths == [f"{path}gemini-3.8-flash:generateContent"] * 2
-    (told,) = caplog.messages
-    assert "Vertex AI" in told and "my-project" in told and "europe-west4" in told
+    (notice,) = caplog.messages
+    assert "Vertex AI" in notice and "my-project" in notice and "europe-west4" in notice
 
 
-def test_vertex_ai_without_a_project_or_an_account_is_said(
+def test_vertex_ai_without_a_project_or_an_account_is_an_error(
     services: Services, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     environment = services.environment(tmp_path, GOOGLE_GENAI_USE_VERTEXAI="1")

@@ -33,7 +33,7 @@ def test_quotes_are_found_across_ways_of_writing(text: str, quote: str, found: s
 
 
 ASKED: dict[str, Any] = tomllib.loads(Path(__file__).with_name("languages.toml").read_text("utf-8"))
-QUESTIONS = [(tag, *pair) for tag, told in ASKED.items() for pair in told["asked"].items()]
+QUESTIONS = [(tag, *pair) for tag, rows in ASKED.items() for pair in rows["asked"].items()]
 
 
 def pages_in(language: str) -> tuple[Excerpt, ...]:

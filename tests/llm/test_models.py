@@ -40,7 +40,7 @@ def test_each_kind_has_its_own_models_and_then_the_general_ones() -> None:
 
 
 @pytest.mark.parametrize(
-    ("named", "told"),
+    ("named", "message"),
     [
         ({"RESEARCH_AGENT_LLM": "read=mistral:x"}, "Unknown model provider 'mistral'"),
         (
@@ -51,10 +51,10 @@ def test_each_kind_has_its_own_models_and_then_the_general_ones() -> None:
         ({"OPENAI_SERVERS": "home=file:///v1"}, "is not name=http"),
     ],
 )
-def test_what_cannot_be_meant_is_told(named: dict[str, str], told: str) -> None:
+def test_what_cannot_be_meant_is_refused(named: dict[str, str], message: str) -> None:
     with pytest.raises((UsageError, NotConfigured)) as caught:
         make_models(parse_settings(KEYS | named))
-    assert told in caught.value.message
+    assert message in caught.value.message
 
 
 @pytest.fixture
@@ -128,18 +128,18 @@ def test_keys_go_to_their_own_server_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("row", "told"),
+    ("row", "message"),
     [
         ({"id": "m:latest", "meta": {"n_ctx": 2048}}, "lists the model; its window: 2,048 tokens"),
         ({"id": "m", "max_model_len": "many", "meta": 3}, "lists the model"),
         ({"id": "n", "context_length": 4096}, "does not list the model"),
     ],
 )
-def test_a_probe_tells_the_window(row: dict[str, Any], told: str) -> None:
+def test_a_probe_reports_the_window(row: dict[str, Any], message: str) -> None:
     with responses.RequestsMock() as mock:
         mock.get("http://127.0.0.1:9/v1/models", json={"data": ["odd", row]})
         model = OpenAICompatible("m", "http://127.0.0.1:9/v1", "", 5, None)
-        assert model.probe().endswith(told)
+        assert model.probe().endswith(message)
 
 
 def test_a_cap_in_dollars_needs_the_price_of_each_model_that_is_asked_first() -> None:

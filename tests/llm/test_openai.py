@@ -47,7 +47,7 @@ def test_forms_are_given_up(world: Services, openai: Settings) -> None:
     assert all("JSON Schema" in asked.prompt for asked in world.model_requests[-4:])
 
 
-def test_a_refused_key_is_told_without_the_key(world: Services, openai: Settings) -> None:
+def test_a_refused_key_is_reported_without_the_key(world: Services, openai: Settings) -> None:
     wrong = openai.model_copy(update={"openai_api_key": type(openai.openai_api_key)("sk-wrong")})
     _, answer = ended(wrong)
     assert answer.status == "error" and answer.error and "OPENAI_API_KEY" in answer.error.remedy
@@ -152,8 +152,8 @@ ERRORS: dict[str, tuple[int, Any, str, str, int]] = {
 
 
 @pytest.mark.parametrize("kind", ERRORS)
-def test_errors_are_told_apart_by_what_they_say(kind: str, services: Services) -> None:
-    """The service's own words are told; only what may pass is asked again."""
+def test_errors_are_distinguished_by_what_they_say(kind: str, services: Services) -> None:
+    """The service's own words are reported; only what may pass is asked again."""
     status, error, outcome, remedy, calls = ERRORS[kind]
     services.think = lambda asked: Raw(status, body_of(error))
     services.openai_needs_key = False
@@ -187,7 +187,7 @@ def test_a_key_in_quotes_is_named(services: Services) -> None:
     assert failed.value.remedy == "Take the quotes off OPENAI_API_KEY."
 
 
-def test_a_prompt_that_the_server_cut_is_told_and_cut(services: Services) -> None:
+def test_a_prompt_that_the_server_cut_is_reported_and_cut(services: Services) -> None:
     """A reply that can be used is; after another one less evidence is shown."""
     source = Excerpt(source=1, title="t", url="u", passages=("Argentina won. " * 400,))
     task = ReadSources(topic="x", evidence=(source,))
@@ -222,7 +222,7 @@ def test_a_cut_prompt_without_evidence_is_asked_once_in_a_form(services: Service
 
 
 @pytest.mark.parametrize(("cost", "usd"), [(0.0125, 0.0125), (0, 0.0), ("x", None), (-1, None)])
-def test_the_cost_that_a_service_tells_is_the_price(
+def test_the_cost_that_a_service_reports_is_the_price(
     cost: Any, usd: Any, services: Services
 ) -> None:
     body = openai_reply(JSON)
@@ -257,15 +257,15 @@ def test_replies_that_are_not(kind: str, services: Services) -> None:
     services.think = lambda asked: raw
     services.openai_needs_key = False
     model = OpenAICompatible("m", f"{services.base}/openai/v1", "", 5, None)
-    with pytest.raises(ModelFailed) as told:
+    with pytest.raises(ModelFailed) as caught:
         ModelChain([model], 5, ())(MakeQueries(topic="x"))
-    assert told.value.outcome == outcome and told.value.attempts
+    assert caught.value.outcome == outcome and caught.value.attempts
 
 
-def test_what_is_not_set_is_said(tmp_path: Path) -> None:
+def test_what_is_not_set_is_named(tmp_path: Path) -> None:
     with pytest.raises(NotConfigured, match="OPENAI_MODEL"):
         research("x", parse_settings({"OPENAI_BASE_URL": "http://localhost:1/v1"}))
-    with pytest.raises(NotConfigured, match="GEMINI_API_KEY") as told:
+    with pytest.raises(NotConfigured, match="GEMINI_API_KEY") as caught:
         research("x", parse_settings({}))
     ways = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_BASE_URL", "Ollama")
-    assert all(way in told.value.remedy for way in ways) and "--offline" in told.value.message
+    assert all(way in caught.value.remedy for way in ways) and "--offline" in caught.value.message

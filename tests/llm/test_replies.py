@@ -110,7 +110,7 @@ def test_evidence_is_cut_to_the_window_and_the_form_kept(message: str, services:
     assert len(services.model_requests) == len(lengths) + 1  # it is known now
 
 
-def test_a_reply_is_limited_and_gets_more_room_once_it_was_cut_off(services: Services) -> None:
+def test_a_reply_is_limited_and_gets_more_tokens_once_it_was_cut_off(services: Services) -> None:
     replies = [Raw(200, json.dumps(openai_reply("long", "length"))), GOOD, GOOD]
     services.think = lambda asked: replies.pop(0)
     chain = ModelChain([openai(services)], 5, ())
@@ -161,18 +161,18 @@ def test_a_silent_server_is_given_up() -> None:
         connection.send(STREAM + b"\r\ndata: {}\n\n")
         connection.hang()
 
-    with PageServer({"/v1/chat/completions": hang}) as server, pytest.raises(ModelFailed) as told:
+    with PageServer({"/v1/chat/completions": hang}) as server, pytest.raises(ModelFailed) as caught:
         ask(TASK, OpenAICompatible("m", f"{server.url}/v1", "key", 0.3, None))
-    assert told.value.outcome == "timeout"
+    assert caught.value.outcome == "timeout"
 
 
 @pytest.mark.parametrize("end", [b"", b"data: {broken\n\n", b"data: [DONE]\n\n"])
 def test_a_stream_that_breaks_off_is_no_reply(end: bytes, services: Services) -> None:
     begun = event({"choices": [{"delta": {"content": json.dumps(GOOD)}}]}) + end
     services.think = lambda asked: Raw(200, begun.decode())
-    with pytest.raises(ModelFailed) as told:
+    with pytest.raises(ModelFailed) as caught:
         ask(TASK, openai(services))
-    assert told.value.outcome == "unavailable" and "broke off" in told.value.message
+    assert caught.value.outcome == "unavailable" and "broke off" in caught.value.message
 
 
 CALLS = {"calls": [{"name": "search_web", "arguments": {"query": "x"}}]}
@@ -247,7 +247,7 @@ def test_a_model_that_only_writes_of_tools_is_asked_by_schema(
         ("gemini-3.8-flash", "", None),
     ],
 )
-def test_gemini_is_told_to_think(
+def test_how_much_gemini_thinks_is_sent(
     model: str, level: Thinking, sent: dict[str, Any] | None, services: Services
 ) -> None:
     services.think = lambda asked: GOOD
@@ -264,11 +264,11 @@ def test_by_default_planning_and_judging_think_little(settings: Settings) -> Non
     levels = {depth: [choose_thinking(task, deep[depth]) for task in tasks] for depth in DEPTHS}
     assert levels["quick"] == ["low", "low", "", ""]
     assert levels["deep"] == ["low", "low", "high", "high"]
-    told = deep["deep"].model_copy(update={"thinking": "medium"})
-    assert {choose_thinking(task, told) for task in tasks} == {"medium"}
+    medium = deep["deep"].model_copy(update={"thinking": "medium"})
+    assert {choose_thinking(task, medium) for task in tasks} == {"medium"}
 
 
-def test_each_model_is_told_with_what_it_used(services: Services, settings: Settings) -> None:
+def test_each_model_is_reported_with_its_usage(services: Services, settings: Settings) -> None:
     services.pages, services.default_hits = {"tower": "The tower was opened in 1975."}, ["tower"]
     think = Thinker([Fact("opened", "1975", "opened in 1975")], ["orbita"])
     services.think = lambda asked: (
@@ -288,17 +288,17 @@ def test_each_model_is_told_with_what_it_used(services: Services, settings: Sett
     assert again.usage.by_model == usage.by_model
 
 
-def test_tokens_from_a_cache_are_told(services: Services) -> None:
+def test_tokens_from_a_cache_are_counted(services: Services) -> None:
     body = openai_reply(json.dumps(GOOD))
     body["usage"] = {"prompt_tokens": 500, "completion_tokens": 9}
     body["usage"]["prompt_tokens_details"] = {"cached_tokens": 384}
     services.think = lambda asked: Raw(200, json.dumps(body))
     reply = ask(TASK, openai(services))
     assert [(cost.input_tokens, cost.cached_tokens) for cost in reply.costs] == [(500, 384)]
-    told = gemini_reply(json.dumps(GOOD), ModelRequest("", "m", "", ""))
+    reported = gemini_reply(json.dumps(GOOD), ModelRequest("", "m", "", ""))
     services.bodies.clear()
-    told["usageMetadata"] = {"promptTokenCount": 900, "cachedContentTokenCount": 600}
-    services.think = lambda asked: Raw(200, json.dumps(told))
+    reported["usageMetadata"] = {"promptTokenCount": 900, "cachedContentTokenCount": 600}
+    services.think = lambda asked: Raw(200, json.dumps(reported))
     assert ask(TASK, gemini(services)).costs[0].cached_tokens == 600
     config = services.bodies[0]["generationConfig"]
     assert config["maxOutputTokens"] == 16_000, "there is room for thoughts"

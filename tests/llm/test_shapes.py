@@ -87,7 +87,7 @@ SHAPES: list[tuple[Task[Any], Any, Any]] = [
     (SECTION, {"sentences": [{"text": "Argentina won."}]}, {"sentences": ["Argentina won."]}),
 ]
 
-#: What is not clear: the model is asked again, told what is wrong.
+#: What is not clear: the model is asked again, with the fault.
 UNCLEAR: list[tuple[Task[Any], Any]] = [
     (READ, {}),
     (READ, {"note": "Argentina won."}),

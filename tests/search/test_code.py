@@ -106,7 +106,7 @@ def test_what_is_asked_and_what_is_found(name: str, wire: responses.RequestsMock
     first = wire.calls[0].request
     assert first.headers["User-Agent"].startswith("llm-research-agent/")
     words = "httpx retries x"
-    told = {
+    parameters = {
         "github": {"q": words, "per_page": "10"},
         "github_issues": {"q": f"{words} is:issue created:>=2026-06-10", "per_page": "10"},
         "github_repositories": {"q": f"{words} pushed:>=2026-06-10", "per_page": "10"},
@@ -114,7 +114,7 @@ def test_what_is_asked_and_what_is_found(name: str, wire: responses.RequestsMock
         "crates": {"q": words, "per_page": "10"},
         "pypi": {},
     }
-    assert first.params == told[name]
+    assert first.params == parameters[name]
     if name.startswith("github"):
         assert first.headers["Authorization"] == f"Bearer {TOKEN}"
         assert first.headers["Accept"] == "application/vnd.github.text-match+json"

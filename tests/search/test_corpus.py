@@ -369,7 +369,7 @@ def test_a_corpus_answers_while_it_is_read_and_goes_on_another_time(tmp_path: Pa
     """The first process has no patience, and ends before it has read all files."""
     docs = tmp_path / "docs"
     docs.mkdir()
-    count = 3000
+    count = 1200
     for n in range(count):
         (docs / f"n{n:05}.md").write_text(f"# Note {n}\n\nIt is of word{n}. " + "Filler. " * 200)
     corpus = Corpus(docs, tmp_path / "cache", patience=0)

@@ -71,9 +71,7 @@ def test_a_query_is_one_call_with_one_tool(services: Services, google: Settings)
     assert services.page_requests == [], "a page is not asked for its address"
 
 
-def test_a_hit_has_the_sentences_that_stand_on_its_page(
-    services: Services, google: Settings
-) -> None:
+def test_a_hit_has_the_sentences_of_its_page(services: Services, google: Settings) -> None:
     services.ground = lambda _: {
         "parts": [{"text": TEXT}],
         "groundingChunks": [chunk(services, "a"), chunk(services, "b"), {"other": {}}],
@@ -102,9 +100,9 @@ def test_a_blocked_search_fails_and_is_paid_for(services: Services, google: Sett
         "usageMetadata": {"promptTokenCount": 1_000_000},
     }
     services.ground = lambda _: Raw(200, json.dumps(body))
-    with pytest.raises(SearchFailed, match="blocked") as told:
+    with pytest.raises(SearchFailed, match="blocked") as caught:
         search(google)
-    assert told.value.outcome == "blocked" and told.value.spent == Spent(1_000_000, 0, 1.0)
+    assert caught.value.outcome == "blocked" and caught.value.spent == Spent(1_000_000, 0, 1.0)
 
 
 @pytest.mark.parametrize(("raw", "outcome", "waits"), REFUSALS[::3])
@@ -112,9 +110,9 @@ def test_refusals(
     raw: Raw, outcome: Outcome, waits: list[float], services: Services, google: Settings
 ) -> None:
     services.ground = lambda _: raw
-    with pytest.raises(SearchFailed) as told:
+    with pytest.raises(SearchFailed) as caught:
         search(google)
-    assert told.value.outcome == outcome and told.value.message
+    assert caught.value.outcome == outcome and caught.value.message
     assert len(services.grounded_queries) == 1, "the SDK does not retry"
 
 

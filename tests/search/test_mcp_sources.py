@@ -116,7 +116,7 @@ def test_noise_on_its_output_is_passed_over(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_result_with_a_private_address_changes_no_answer_and_is_told(tmp_path: Path) -> None:
+def test_a_result_with_a_private_address_changes_no_answer_and_is_reported(tmp_path: Path) -> None:
     plain, answer = ask(tmp_path), ask(tmp_path, mcp=(command("private"),))
     assert (answer.answer, answer.status) == (plain.answer, plain.status)
     assert ("mcp:mcp_wire", "forbidden") in tried(answer)
@@ -149,7 +149,7 @@ def http_source(http: Server, **more: Any) -> McpSource:
     return McpSource(McpServer(name="x", url=http.url, **more), 10.0)
 
 
-def test_a_redirect_is_not_followed_and_a_token_is_told_to_nobody() -> None:
+def test_a_redirect_is_not_followed_and_a_token_is_sent_to_nobody_else() -> None:
     secret = {"Authorization": "Bearer s3cret-token"}
     for mood, words in (("redirect", "not followed"), ("locked", "401"), ("bomb", "DecodingError")):
         with Server.start(mood) as http:
@@ -283,7 +283,7 @@ def test_the_user_alone_names_what_is_started(
             find_mcp_servers(settings)
 
 
-def test_the_door_that_reads_asks_the_server_that_an_address_names(
+def test_the_read_command_asks_the_server_that_an_address_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

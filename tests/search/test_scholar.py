@@ -71,8 +71,8 @@ def test_a_work_is_read_in_whole_or_by_its_abstract(
     assert PAPERS[n].fact[:-1] in answer.answer
     (first,) = (one for one in answer.citations if one.quote.endswith(PAPERS[n].fact))
     assert (first.text_from, bool(first.partial_text)) == (text_from, is_partial)
-    told = [headers["User-Agent"] for name, _, headers in papers.asked if name != "pdf"]
-    assert all("mailto:me@lab.example" in agent for agent in told)  # of full texts, too
+    agents = [headers["User-Agent"] for name, _, headers in papers.asked if name != "pdf"]
+    assert all("mailto:me@lab.example" in agent for agent in agents)  # of full texts, too
     assert first.work and first.work["DOI"] == PAPERS[n].doi and "abstract" not in first.work
     assert first.work["issued"]["date-parts"][0][0] == 2024
     assert first.work["container-title"] == "Journal of Invented Trials"
@@ -95,7 +95,7 @@ def test_no_judge_makes_a_retracted_work_a_proof() -> None:
     assert decide_verdict(text, [retracted, sound], judged) == judged
 
 
-def test_a_model_is_told_what_was_retracted() -> None:
+def test_a_retracted_work_is_marked_for_a_model() -> None:
     page = Page.from_text("https://doi.org/10.1/x", "A trial", "Text.", "2026-01-02T03:04:05Z")
     source = Source(n=1, page=page, hit=hit("crossref", DOI="10.1/x", retracted=True))
     assert Excerpt.of(source, ["Text."]).title == "[RETRACTED] A trial"
@@ -109,17 +109,17 @@ def test_what_is_asked_says_who_asks_and_since_when(papers: ScholarWorld, tmp_pa
     options = SearchOptions(since="2020-02-03")
     for service in SERVICES.values():
         service(settings, options).search("Velorine (and) relapse: AND?")
-    told = {name: (params, headers) for name, params, headers in papers.asked}
-    assert all("mailto:me@lab.example" in headers["User-Agent"] for _, headers in told.values())
-    assert told["crossref"][0]["filter"] == "from-pub-date:2020-02-03"
-    assert told["europepmc"][0]["query"] == (
+    requests = {name: (params, headers) for name, params, headers in papers.asked}
+    assert all("mailto:me@lab.example" in headers["User-Agent"] for _, headers in requests.values())
+    assert requests["crossref"][0]["filter"] == "from-pub-date:2020-02-03"
+    assert requests["europepmc"][0]["query"] == (
         "(velorine OR relapse) AND FIRST_PDATE:[2020-02-03 TO 3000-12-31]"
     )
-    assert told["arxiv"][0]["search_query"] == (
+    assert requests["arxiv"][0]["search_query"] == (
         "(all:velorine OR all:relapse) AND submittedDate:[202002030000 TO 300001010000]"
     )
-    assert told["openalex"][0]["api_key"] == "alex-key"
-    assert told["semantic_scholar"][1]["x-api-key"] == "s2-key"
+    assert requests["openalex"][0]["api_key"] == "alex-key"
+    assert requests["semantic_scholar"][1]["x-api-key"] == "s2-key"
 
 
 @pytest.mark.parametrize("name", list(SERVICES))

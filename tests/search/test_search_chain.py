@@ -39,7 +39,7 @@ class Clock:
 
 
 class Engine:
-    """A provider that answers as told, one answer a query; the last one is repeated."""
+    """A provider that answers as caught, one answer a query; the last one is repeated."""
 
     def __init__(self, name: str, asked: Asked, *answers: Answer) -> None:
         self.name, self.asked, self.answers = name, asked, list(answers)
@@ -89,7 +89,7 @@ def test_the_first_that_has_hits_answers_and_nobody_else_is_asked() -> None:
     assert outcomes(found) == ["a:ok"] and found.attempts[0].detail == "hits: 1"
 
 
-def test_no_results_moves_on_and_is_told_apart_from_failure() -> None:
+def test_no_results_moves_on_and_is_no_failure() -> None:
     world = World([()], [refusal("unavailable")], [(HIT,)])
     found = world.chain("q")
     assert outcomes(found) == ["a:empty", "b:unavailable", "c:ok"] and found.provider == "c"

@@ -127,8 +127,8 @@ def test_recorded_tavily(recorded: Callable[[str], Any]) -> None:
         found = search_through_chain(service("tavily", options=options))
     assert isinstance(found, SearchResults) and len(found.hits) == len(reply["results"])
     assert all(0 < len(hit.snippet) <= 1000 and hit.title for hit in found.hits)
-    told = json_body(only_request(asked)) | {"query": recorded_body["query"], "topic": "general"}
-    assert told == {**recorded_body, "max_results": 10}
+    body = json_body(only_request(asked)) | {"query": recorded_body["query"], "topic": "general"}
+    assert body == {**recorded_body, "max_results": 10}
 
 
 def test_recorded_wikipedia(recorded: Callable[[str], Any]) -> None:

@@ -86,7 +86,7 @@ def test_no_results_is_no_failure(name: str) -> None:
 
 @pytest.mark.parametrize("name", list(SERVICES))
 @pytest.mark.parametrize(
-    ("reply", "told"),
+    ("reply", "fault"),
     [
         (b"", "broken JSON or none"),
         (b'{"results": [{"url": "https://', "broken JSON or none"),
@@ -98,10 +98,10 @@ def test_no_results_is_no_failure(name: str) -> None:
         (b'{"results": "x", "organic": 1, "organic_results": {}, "query": []}', "without a list"),
     ],
 )
-def test_replies_that_are_not_what_was_asked_for(name: str, reply: bytes, told: str) -> None:
+def test_replies_that_are_not_what_was_asked_for(name: str, reply: bytes, fault: str) -> None:
     with wire(name, body=reply):
         error = failure(service(name))
-    assert error.outcome == "invalid" and told in error.message
+    assert error.outcome == "invalid" and fault in error.message
 
 
 @pytest.mark.parametrize("name", list(SERVICES))
@@ -140,11 +140,11 @@ def test_retry_after_in_seconds_or_as_a_date(header: str, seconds: float | None)
         {"body": RuntimeError(f"unheard of: {KEY}")},
     ],
 )
-def test_no_failure_tells_the_key(name: str, reply: dict[str, Any]) -> None:
+def test_no_failure_has_the_key(name: str, reply: dict[str, Any]) -> None:
     with wire(name, **reply):
         found = search_through_chain(service(name))
-    told = repr(found) + str(getattr(found, "attempts", "")) + getattr(found, "remedy", "")
-    assert isinstance(found, SearchFailed) and "s3cret" not in told
+    shown = repr(found) + str(getattr(found, "attempts", "")) + getattr(found, "remedy", "")
+    assert isinstance(found, SearchFailed) and "s3cret" not in shown
     assert not found.__cause__ and "s3cret" not in repr(found.__context__)
 
 

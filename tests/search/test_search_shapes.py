@@ -60,7 +60,7 @@ def ends_well(provider: Provider) -> None:
 
 
 @pytest.mark.slow
-@each
+@pytest.mark.parametrize("name", ["exa", "serpapi", "wikipedia"])
 @MANY
 @given(value=JSON | st.dictionaries(WORDS, JSON, max_size=8), status=st.sampled_from([200, 400]))
 def test_any_json(name: str, value: Any, status: int) -> None:
