@@ -2,9 +2,8 @@
 
 Formats: https://platform.claude.com/docs/en/api/messages,
 https://platform.claude.com/docs/en/build-with-claude/structured-outputs,
-https://platform.claude.com/docs/en/build-with-claude/prompt-caching. A model that refuses one way
-of asking for JSON (`SCHEMA_FORMS`) is asked in the next one. No temperature is sent: the newest
-models refuse it.
+https://platform.claude.com/docs/en/build-with-claude/prompt-caching. The newest models refuse a
+temperature, so none is sent.
 """
 
 from __future__ import annotations
@@ -41,8 +40,7 @@ from agent.llm.tool_messages import append_transcript, split_conversation
 from agent.state.json_data import get_path
 
 API_VERSION = "2023-06-01"
-#: Of a reply, thoughts included, where the task sets no limit: the API demands one. A report's
-#: draft has 4,000; the newest models think before they write.
+#: Of a reply, thoughts included, where the task sets no limit: the API demands one.
 MAX_REPLY_TOKENS = 16_000
 #: How JSON is asked for, the best first: the schema binds the reply, or it is in the prompt.
 SCHEMA_FORMS = ("format", "prompt")

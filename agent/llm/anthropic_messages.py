@@ -1,8 +1,7 @@
 """Messages and tools of Anthropic's Messages API.
 
-A turn with calls goes back as it came, with its thoughts, which the service has signed. What stays
-the same between requests is marked for the service's prompt cache, at three places of the four that
-it allows: the system prompt (in `anthropic.py`), the evidence, and the newest results of tools.
+A turn with calls goes back as it came: the service has signed its thoughts. The system prompt (in
+`anthropic.py`), the evidence and the newest results of tools are marked for the prompt cache.
 """
 
 from __future__ import annotations

@@ -26,9 +26,8 @@ MAX_TOKEN_CHARS = 8  # of prose, on an average: about twice as many as with any 
 class Generation(Frozen):
     """The text that a model generated, and the tokens that its service counted.
 
-    Tokens of thinking count as output, those of a prompt cache as input. `problem` says why the
-    text cannot be a whole answer, such as that it is empty or was cut off at the output limit; ""
-    if there is no problem. With `is_blocked` it is what the service refused the reply for.
+    Tokens of thinking count as output, those of a prompt cache as input. `problem`: why the text
+    cannot be a whole answer, or, with `is_blocked`, why the service refused; "" for none.
     """
 
     text: str
@@ -63,9 +62,8 @@ class Generation(Frozen):
 class Model(Protocol):
     """One model of one provider.
 
-    A model may have `streams`, if true: it ends by itself where its service is silent, however long
-    a reply takes. And `thinks`: it may think before it replies, so a limit must allow for that.
-    And `forms`, a FormLadder: which JSON mode its next requests use.
+    It may have `streams`, if true: it ends by itself where its service is silent. And `thinks`: it
+    may think before it replies. And `forms`, a FormLadder: which JSON mode its next requests use.
     """
 
     provider: str
@@ -147,10 +145,10 @@ def describe_window(tokens: object) -> str:
 
 
 def find_reply_limit(refusal: str, sent: int | None) -> int | None:
-    """How many tokens of a reply a model allows, by a refusal of `asked`; None if it says none.
+    """How many tokens of a reply a model allows, by a refusal of `sent`; None if it names none.
 
-    Services name the option and the limit: `max_tokens: 16000 > 8192`, `max_tokens is too large:
-    16000. This model supports at most 4096`.
+    Forms: `max_tokens: 16000 > 8192`, `max_tokens is too large: 16000. This model supports at most
+    4096`.
     """
     named = re.search(r"max_(?:\w+_)?tokens(?! \()", refusal)
     if not sent or not named:

@@ -20,8 +20,8 @@ from agent.state import Attempt, ModelCost, Outcome
 _RETRYABLE: frozenset[Outcome] = frozenset({"rate_limited", "unavailable", "timeout"})
 #: Outcomes after which a model is asked nothing more, and the next one is.
 _LOST: frozenset[Outcome] = _RETRYABLE | NON_RETRYABLE | {"rejected", "not_found"}
-#: Outcomes after which the next model is asked this task, and the failed one the next task. After
-#: any other (a safety block) the task fails, and its step decides what to do without an answer.
+#: Outcomes after which the next model is asked this task. After any other (a safety block) the task
+#: fails.
 _UNUSABLE: frozenset[Outcome] = frozenset({"invalid", "too_long"})
 MIN_REPLY_TOKENS = 200  # a model that may write less is not asked again
 MAX_RETRY_WAIT = 60.0  # seconds; a service that asks for a longer wait is not retried
@@ -49,11 +49,10 @@ class ModelChain:
     ) -> None:
         """`timeout` and `retry_waits` are seconds: a try's time limit, the wait before each retry.
 
-        `may_retry` says whether one more request may be made. `acquire` waits until a request may
-        be sent; that wait is not part of a try's time.
-        `limit_reply` says how many tokens a reply may have, after what the task has spent so far;
-        None: no limit. `orders` says which models a kind of task is asked of, in order; without it
-        all are.
+        `may_retry`: whether one more request may be made. `acquire` waits until a request may be
+        sent, which is not part of a try's time. `limit_reply`: the tokens that a reply may have
+        after what was spent; None: no limit. `orders`: the models of a kind of task; without it
+        all.
         """
         self._all_models = tuple(models)
         self._orders = orders or {}

@@ -1,10 +1,8 @@
 """Any server with OpenAI's chat completions: OpenAI, Ollama, llama.cpp, vLLM, LM Studio.
 
-Format: https://platform.openai.com/docs/api-reference/chat. Servers differ in what they accept:
-tools, a temperature, streams, and three ways to give a JSON schema (`SCHEMA_FORMS`). An option that
-the server refuses by name is left out, for the rest of the run.
-
-Replies are streamed, so that a slow one is waited for and a silent server is not.
+Format: https://platform.openai.com/docs/api-reference/chat. An option that the server refuses by
+name is left out for the rest of the run. Replies are streamed: a slow one is waited for, a silent
+server is not.
 """
 
 from __future__ import annotations
@@ -54,8 +52,8 @@ OPTION_WORDS = {
 }
 FORM_WORDS = re.compile(r"format|schema|json|grammar|structured", re.I)
 LONGEST_REPLY = 880.0  # seconds for a whole reply, a little less than the chain of models waits
-#: Seconds of silence that a server without a key may have at least: it is on a machine of one's
-#: own, and reads a prompt of 3,000 tokens for minutes where it has no graphics card.
+#: Seconds of silence that a server of one's own may have at least: without a graphics card it is
+#: slow.
 OWN_SERVER_SILENCE = 300.0
 
 

@@ -1,9 +1,7 @@
 """Tools and messages of OpenAI's chat completions.
 
-Format: https://platform.openai.com/docs/guides/function-calling. The arguments of a call are JSON
-in a string that the model wrote, so they may be invalid. Servers add fields of their own to a
-message (thought signatures, reasoning), some of which must be sent back, so a message goes back
-with all its fields.
+Format: https://platform.openai.com/docs/guides/function-calling. The arguments of a call may be
+invalid JSON. Servers add fields to a message that must be sent back, so all fields are.
 """
 
 from __future__ import annotations
@@ -18,8 +16,8 @@ from agent.llm.tool_messages import call_fields, turn_json
 from agent.state.json_data import InvalidJson, get_objects, get_path, parse_json
 
 _TAG = r"(?:\w+:)?(?:think(?:ing)?|thoughts?|reasoning)"
-#: What is thought, in whole; what ends it where nothing began it; what begins it without an end.
-#: In a reply of harmony, every channel but `analysis` begins where thoughts end.
+#: Whole thoughts; the end of some without a beginning; the beginning of some without an end. In
+#: harmony every channel but `analysis` ends them.
 _THOUGHTS = re.compile(rf"<({_TAG})>.*?</\1>|\[THINK\].*?\[/THINK\]", re.S | re.I)
 _THOUGHTS_END = re.compile(rf"</{_TAG}>|\[/THINK\]|<\|channel\|>(?!analysis).*?<\|message\|>", re.I)
 _UNENDED = re.compile(

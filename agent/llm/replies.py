@@ -28,9 +28,8 @@ _BROWSER_CITATION = re.compile(r"【(\d+)†[^】]{0,100}】")
 def parse_reply(generation: Generation, task: Task[AnswerT]) -> tuple[AnswerT, tuple[str, ...]]:
     """Parse a reply to a task: JSON, or tagged text where the task takes it. Raises ValueError.
 
-    Returns the answer, and the parts of it that had another shape than the schema's. The message
-    of the error is written for the model, which is asked again with it. Code fences, and prose
-    around one JSON object, are accepted, since models add both.
+    Returns the answer, and the parts that had another shape than the schema's. The message of the
+    error is for the model. Code fences, and prose around one JSON object, are accepted.
     """
     if generation.problem:
         raise ValueError(generation.problem)

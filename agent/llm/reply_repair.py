@@ -1,9 +1,7 @@
 """A reply whose shape is a little off, brought into the shape of its schema.
 
-Smaller models send what is meant in another shape: null for an empty list, one text for a list of
-one, an object by name for a list of named rows, the number of a source for a citation, all of it in
-one more object. What is clear is taken as it is meant. The rest stays as it is, for the validation
-to refuse.
+Smaller models send null for an empty list, one text for a list of one, an object for a list of
+named rows, or wrap all in one more object. What stays unclear is refused by the validation.
 """
 
 from __future__ import annotations

@@ -17,11 +17,7 @@ UNBOUND_KEYWORDS = set(
 
 
 def sent_schema(model: type[BaseModel]) -> Json:
-    """The schema of an answer as it is sent.
-
-    It has no defaults, and every field of every object is required: models skip what they may. It
-    has no titles, which pydantic adds: they cost tokens and add no information.
-    """
+    """The schema of an answer as it is sent: no defaults or titles, and every field is required."""
     return cast(Json, _change_all(model.model_json_schema(), _require_fields))
 
 

@@ -1,7 +1,6 @@
 """The messages of a conversation with tools, as every provider's file builds them.
 
-A service takes back only its own turns, in its own form (`Turn.verbatim`). A model therefore gets
-its own turns as they came, and the turns of another model as text.
+A model gets its own turns as they came (`Turn.verbatim`), and those of another model as text.
 """
 
 from __future__ import annotations

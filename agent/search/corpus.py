@@ -22,17 +22,15 @@ from agent.state.places import to_places
 
 PROGRESS_SECONDS = 5.0  # between two lines that say how far the index is
 UPDATE_PATIENCE = 2.0  # seconds that a query waits for files that have changed
-#: Later rounds choose among the hits of all searches. Of 299 questions of several hops
-#: (evals.reading, the half for tuning) 243 were right with 10, 248 with 20, 249 with 30.
+#: Later rounds choose among the hits of all searches; chosen on the half for tuning of
+#: evals.reading.
 MAX_HITS = 20
 PARTIAL = "of which a part is not read: see research-agent read"
 MAX_CHUNKS = 100  # the best chunks, of which the hits are the documents
 MAX_QUERY = 2000  # characters; the rest of a query is ignored
 MAX_SNIPPET = 400  # characters
 TITLE_WEIGHT = 2.0  # of a word of the title; one of the text weighs 1
-#: Of the best score: for a title all of whose words the query says. Among 200,000 passages 20 hits
-#: had .776 of the 1,890 that questions need with it, .756 without, and 250 of 299 questions were
-#: right (245); among 23,445 .842 (.839) and 266 (268).
+#: Of the best score: for a title all of whose words the query says.
 TITLE_BONUS = 0.2
 log = logging.getLogger(__name__)
 
@@ -40,13 +38,10 @@ log = logging.getLogger(__name__)
 class Corpus:
     """A folder of documents, or one .jsonl(.gz) file of rows, as a search provider.
 
-    The index is built or updated when it is opened, and whenever a query comes and files have
-    changed. For tens of thousands of documents this takes seconds the first time, milliseconds
-    later. `cache_dir` is the folder of the index file; None: in memory. `seconds`: after which no
-    more files are read; those left are read the next time. `patience`: seconds to wait for the
-    index before what is in it is searched; the rest is read meanwhile. `rescan_seconds`: between
-    two looks at the files. `indexes`: those that are open already. Thread-safe. Raises UsageError
-    when there is nothing to read.
+    The index is updated when it is opened, and when files have changed before a query. `cache_dir`:
+    of the index file; None: in memory. `seconds`: after which no more files are read this time.
+    `patience`: seconds to wait for the index; the rest is read meanwhile. `rescan_seconds`: between
+    two looks at the files. Thread-safe. Raises UsageError when there is nothing to read.
     """
 
     name = "corpus"

@@ -94,10 +94,9 @@ def _is_supported(entry: os.DirEntry[str], real_root: str) -> bool:
 
 
 def stamp_of(file: Path | os.DirEntry[str]) -> str:
-    """Size and times of change of a regular file; "" for anything else, or if it cannot be asked.
+    """Size and times of change of a regular file; "" for anything else, or if it cannot be read.
 
-    The time of change of its status is among them: it changes with the right to read, and where an
-    older file of the same size takes the place of this one.
+    The time of its status changes with the right to read, and where another file took its place.
     """
     try:
         status = file.stat()

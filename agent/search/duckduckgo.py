@@ -24,9 +24,8 @@ ENGINE_TIMEOUT = 5  # seconds for one of its engines
 class DuckDuckGo:
     """Format: https://pypi.org/project/ddgs/.
 
-    It comes last in the chain's default order: it shuffles its results, and it says "No results
-    found." also when it is locked out (deedy5/ddgs#265), so that an empty answer proves nothing.
-    `client` is its class DDGS; None: import it.
+    It says "No results found." also when it is locked out (deedy5/ddgs#265), so it comes last by
+    default. `client` is its class DDGS; None: import it.
     """
 
     name = "duckduckgo"

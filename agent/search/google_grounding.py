@@ -1,9 +1,8 @@
 """Google Search with the key of Gemini: one of its models searches, and names the pages it used.
 
 Formats: https://ai.google.dev/gemini-api/docs/google-search,
-https://ai.google.dev/api/generate-content#GroundingMetadata. What the model writes is thrown away,
-but for the sentences with a page: they help to choose among the pages, and are no source. A page's
-address comes as a redirect of Google, which is resolved here and never shown.
+https://ai.google.dev/api/generate-content#GroundingMetadata. The model's sentences about a page
+help to choose among pages, and are no source. Google's redirects are resolved here.
 """
 
 from __future__ import annotations
@@ -35,8 +34,7 @@ if TYPE_CHECKING:
     from google.genai import Client
     from google.genai.types import GenerateContentResponse, GroundingMetadata
 
-#: US dollars for a search that the model makes; Gemini 3 and later, since January 2026. The free
-#: ones of each month are not known here, so a run may cost less than it says.
+#: US dollars for a search of Gemini 3 and later; free ones are not known here.
 #: https://ai.google.dev/gemini-api/docs/pricing
 USD_PER_SEARCH = 0.014
 MAX_QUERIES = 4  # of a run: each costs

@@ -31,8 +31,7 @@ RESCAN_SECONDS = 2.0  # between two looks at the files of a folder,
 SLOW_SCAN, SCAN_PAUSES = 0.2, 10  # and so many times as long as a look took that takes longer
 CLOSE_TIMEOUT = 5.0  # seconds for the last commit of an update that is stopped
 MAX_PATIENCE = 1e6  # seconds; more is no limit
-#: Of a query the rarest terms choose the chunks that are ranked, as long as so many have them, and
-#: at least two do: ranking costs by the chunk.
+#: Ranking costs by the chunk: the rarest terms choose so many chunks, and at least two terms do.
 MAX_CANDIDATES, LEAST_RARE = 8_000, 2
 MOST_COUNTED = 20_000  # chunks with a term; terms with more count as equally common
 AWAY = "it is not there, or holds no document any more; its index is kept"
@@ -51,9 +50,8 @@ class Match(NamedTuple):
 class CorpusIndex:
     """The index of a folder or a file. `file` is where it is stored; None: in memory.
 
-    It is brought up to date in a thread of its own, by `refresh`; what is read is found at once.
-    `deadline`: on the monotonic clock, after which no more files are read. `rescan_seconds`:
-    between two looks at the files. Thread-safe.
+    `refresh` updates it in a thread of its own. `deadline`: on the monotonic clock, after which no
+    more files are read. `rescan_seconds`: between two looks at the files. Thread-safe.
     """
 
     def __init__(
@@ -139,9 +137,9 @@ class CorpusIndex:
     def search(self, terms: Sequence[str], title_weight: float, limit: int) -> list[Match]:
         """The documents among the `limit` best chunks for any of the terms, best first, by BM25.
 
-        Each document comes once, with its best chunk. `title_weight` is the weight of a word of the
-        title; a word of the text weighs 1. A chunk that has only common terms is not looked at
-        where there are rarer ones; in the others all terms count.
+        Each document comes once, with its best chunk. `title_weight`: of a word of the title; one
+        of the text weighs 1. A chunk that has only common terms is skipped where there are rarer
+        ones.
         """
         queries = [] if self._is_away else self._write_queries(terms)
         if not queries:

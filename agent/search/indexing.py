@@ -29,9 +29,8 @@ NO_TIME = "no time was left to read all of it"
 class IndexUpdate:
     """Brings an index up to date with the files of a scan, while it is searched.
 
-    All use one connection: `lock` is held while rows are written, and not while files are read. So
-    what was written is found at once. It is committed every few seconds: a process that ends before
-    the last file goes on the next time. Several processes may do it at once.
+    `lock` is held while rows are written, not while files are read. Rows are committed every few
+    seconds, so an update that was broken off goes on the next time. Processes may share an index.
     """
 
     def __init__(

@@ -21,10 +21,9 @@ EVEN = 60
 
 
 class SideBySide:
-    """All services at once. Those that are scarce without a key are asked where no other has hits.
+    """All of `services` at once; those that are scarce without a key only where no other has hits.
 
-    Each service has a chain of its own, so one that fails rests like any provider, and the results
-    list each. A subclass has a `name` and `services` by their names.
+    Each service has a chain of its own, so one that fails cools down like any provider.
     """
 
     name: str

@@ -33,8 +33,7 @@ MAX_PAGES = 1000
 MAX_CHARS = 50_000_000  # of all pages
 PASSAGE_CHARS = 1500
 MAX_SNIPPET = 200  # characters
-#: Of the best page's score: a page below it shares some words with the query, and little else. Set
-#: by hand; a page that is left out is not in the new journal either.
+#: Of the best page's score: a page below it is no hit. Set by hand.
 LEAST_SHARE = 0.3
 
 
@@ -44,10 +43,10 @@ def find_nothing(query: str) -> SearchResults:
 
 
 class ParentPages:
-    """The pages of some runs, as a search engine and a reader. Read from the files at first use.
+    """The pages of some runs, as a search engine and a reader. Thread-safe.
 
-    `journals`: the run that is followed first, then those before it; the newest copy of a page
-    counts. `options` say which web pages may be found. Thread-safe.
+    `journals`: the run that is followed first, then those before it, read at first use; the newest
+    copy of a page counts. `options`: which web pages may be found.
     """
 
     def __init__(self, journals: Sequence[Path], options: SearchOptions) -> None:

@@ -35,22 +35,15 @@ class Provider(Protocol):
 class SearchChain:
     """Asks one provider after the other until one has hits, and each source of the user's own.
 
-    - Providers with a true attribute `is_own` are all asked, with the first other one that has
-      hits: a document of the same words that does not answer ends no search.
-
     - No key, bad key, no credit: the provider is not asked again in this run.
-    - Rate limited: it cools down for as long as `Retry-After` says; the next one is asked.
+    - Rate limited: it cools down as long as `Retry-After` says; the next one is asked.
     - Any other failure: the next one is asked; a provider that keeps failing cools down.
-    - No results: the next one is asked. If no provider has any, the results are empty; that is no
-      failure.
-    - No answer from any: providers that cool down are retried, if they merely failed or if their
-      cooldown ends soon. A short wait is better than no answer.
+    - No results: the next one is asked. If no provider has any, the results are empty.
+    - No answer from any: providers that merely failed, or whose cooldown ends soon, are retried.
 
-    The `attempts` of the results have a row for every provider before the one that answered,
-    including those that were skipped: so they explain themselves, whatever queries run in parallel.
-    Thread-safe. Hits of a provider with a true attribute `local` are the user's own documents: any
-    URL scheme is valid, and they are neither filtered nor cleaned. A provider with `terms` costs
-    money: where they or the budget forbid a query, the next one is asked, and that is no failure.
+    Providers with `is_own` are all asked. Hits of one with `local` are neither filtered nor
+    cleaned. One with `terms` costs money: where they or the budget forbid a query, it is skipped.
+    The `attempts` of the results have a row for every provider, skipped ones too. Thread-safe.
     """
 
     def __init__(

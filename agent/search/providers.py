@@ -36,8 +36,7 @@ SERVICES = {
     for place in "serpapi:SerpApi exa:Exa tavily:Tavily serper:Serper wikipedia:Wikipedia "
     "searxng:SearXNG brave:Brave wolfram:Wolfram".split()
 } | {name: service for one_set in SETS for name, service in one_set.services.items()}
-#: Name in SEARCH_PROVIDERS -> how to build the provider. One that lacks its key is built too: its
-#: `search` says which setting is missing.
+#: Name in SEARCH_PROVIDERS -> how to build it. Without its key, `search` names the missing setting.
 PROVIDERS: dict[str, Callable[[Settings, SearchOptions], Provider]] = {
     "google": GoogleGrounding,
     "duckduckgo": lambda settings, options: DuckDuckGo(options, settings.search_timeout),

@@ -1,7 +1,6 @@
 """Search in the pages that earlier runs read, and reading them: `--search runs`. It is free.
 
-The index is that of a corpus whose files are the journals of runs. A page is read from its journal,
-so it is what that run read, with the day on which it did; the new run journals it again.
+A page is read from its journal, with the day of that reading; the new run journals it again.
 """
 
 from __future__ import annotations
@@ -29,8 +28,8 @@ from agent.state.urls import canonical_url, is_web_url
 WITH_DOCUMENTS = RUN_SOURCES[0]
 MAX_HITS = 10
 MAX_MATCHES = 100  # chunks, of documents of a corpus too
-#: Of the words of a query, in the best part of a page and its title: a page with fewer is no hit,
-#: so that the next provider is asked. Set by hand.
+#: Of the words of a query, in the best part of a page and its title: with fewer it is no hit. Set
+#: by hand.
 LEAST_WORDS = 0.6
 RESCAN_SECONDS = 30.0
 FIRST_PATIENCE = 30.0  # seconds that the first search waits for the index
@@ -39,9 +38,7 @@ FIRST_PATIENCE = 30.0  # seconds that the first search waits for the index
 class RunPages:
     """The pages of earlier runs as a search provider and a reader. Thread-safe.
 
-    `folder`: of the journals.
-    With `since` of the options a page counts that was read on that day or later. What was read
-    after this was opened is of no earlier run.
+    `folder`: of the journals. `since` of the options counts from the day of reading.
     """
 
     local = True  # the search chain leaves its hits as they are

@@ -29,8 +29,7 @@ class Locale(NamedTuple):
         return self.hl.split("-")[0]
 
 
-#: Characters of a script -> locale. The first match wins, so the order counts: Japanese text has
-#: Han characters too; Ukrainian and Persian differ from Russian and Arabic by their own letters.
+#: Characters of a script -> locale. The first match wins: Japanese text has Han characters too.
 LOCALE_BY_SCRIPT: tuple[tuple[str, Locale], ...] = (
     (r"[\u3041-\u3096\u30a1-\u30fa\uff66-\uff9d]", Locale("ja", "jp")),
     (r"[\u1100-\u11ff\u3130-\u318f\uac00-\ud7af]", Locale("ko", "kr")),
@@ -53,8 +52,8 @@ COUNTRY_BY_LANGUAGE = {locale.language: locale.gl for _, locale in LOCALE_BY_SCR
     "en": "us", "cs": "cz", "da": "dk", "et": "ee", "ms": "my", "nb": "no", "sl": "si",
     "sq": "al", "sr": "rs", "sv": "se", "vi": "vn",
 }  # fmt: skip
-#: The share of non-Latin letters from which their script decides the language of a query. Below it
-#: they are a foreign name in an English query.
+#: The share of non-Latin letters from which their script decides the language: below it they are a
+#: name.
 MIN_SCRIPT_SHARE = 0.3
 
 
@@ -81,10 +80,9 @@ def _locale_of_tag(tag: list[str]) -> Locale:
 
 
 class SearchOptions(Frozen):
-    """The options of a search, the same for every provider.
+    """The options of a search, the same for every provider; the chain enforces dates and domains.
 
-    A provider gets those that it supports; the chain enforces the dates and domains on every hit.
-    `since` is the earliest day of publication; a hit without a date passes. A domain includes its
+    `since`: the earliest day of publication; a hit without a date passes. A domain includes its
     subdomains.
     """
 

@@ -12,10 +12,8 @@ NO_RESULTS = "t returned any results"
 class SerpApi(Service):
     """Format: https://serpapi.com/search-api.
 
-    The library makes the path and the parameters; `Endpoint` makes the request. The library's own
-    request has no total limit of time or size, follows redirects with the key in the query, and
-    loses the status. `num` is not sent, since Google has dropped it: a page holds about ten
-    results.
+    The library makes the path and the parameters, `Endpoint` the request: the library's has no
+    limits, follows redirects with the key, and loses the status. Google has dropped `num`.
     """
 
     name, needs_key = "serpapi", True

@@ -12,11 +12,10 @@ from agent.version import USER_AGENT
 
 
 class Service:
-    """A service. A subclass has a `name` and a `search`.
+    """A service with a `name` and a `search`.
 
-    The name, or that of the `account` which several share, is that of its address and its key in
-    the settings. One that `needs_key` fails without it, with the outcome `no_key`; another one
-    whose key is not set `is_scarce`.
+    Its address and key in the settings are those of `account`, which several share, or of its name.
+    One that `needs_key` fails without it (`no_key`); another one without its key `is_scarce`.
     """
 
     name: str

@@ -21,7 +21,6 @@ CHUNK_CHARS = 1500  # a chunk is the part of a document that is matched and rank
 BLOCK_CHARS = 200_000  # of a long document, which are cut into chunks at once
 MOST_MERGED = 2000  # pages of lists of words, while no query is answered
 #: Bytes of new words that are sorted in memory, and how many lists of words are merged at once.
-#: With SQLite's own numbers, 1 MB and 4, building takes a fifth longer.
 WORD_BUFFER, MERGED_LISTS = 16_000_000, 16
 
 _SCHEMA = f"""
@@ -129,8 +128,7 @@ def _remove_chunks(db: sqlite3.Connection, document: int, title: str, text: str)
 class FileDocuments:
     """The documents of one file, as they are written: those that are as before stay untouched.
 
-    So a file of rows to which some are added costs those, and an update that was broken off costs
-    little the second time. Two processes may write the same file at once.
+    Rows that are added to a file cost only themselves. Two processes may write the same file.
     """
 
     def __init__(self, db: sqlite3.Connection, path: str, file: Path) -> None:

@@ -18,8 +18,7 @@ LEAST_STEM = 3  # letters
 def add_bigrams(text: str) -> str:
     """Replace each run of Chinese, Japanese or Korean by its bigrams and its last character.
 
-    The tokenizer of SQLite takes such a run for one word. With the last character as a token of its
-    own, every character begins a token, so that a prefix query finds a single one.
+    SQLite's tokenizer takes such a run for one word. So a prefix query finds a single character.
     """
     if text.isascii():
         return text

@@ -1,7 +1,7 @@
 """What a tool of an MCP server returned, as rows: structured, linked, embedded, or plain text.
 
-Nothing is trusted to have a form. The pair of tools that chat programs ask for returns `{"results":
-[{"id", "title", "url"}]}` and `{"id", "title", "text", "url"}`; others have other names for these.
+The usual forms are `{"results": [{"id", "title", "url"}]}` and `{"id", "title", "text", "url"}`;
+nothing is trusted to have them.
 """
 
 from __future__ import annotations

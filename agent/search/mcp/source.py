@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from agent.search.mcp.client import McpClient
 
 PREFIX = f"{MCP_SCHEME}:"  # of the names of providers
-#: Seconds to start and to name its tools, and for one call. The first silence gives a server up, so
-#: that it costs a run three times this at most: to start, to search, to read.
+#: Seconds to start and to name its tools, and for one call. The first silence gives a server up.
 PATIENCE = 15.0
 MAX_KEPT = 20_000_000  # bytes of the texts that the searches of a run gave
 Read = Callable[[str], Page]
@@ -209,8 +208,8 @@ def load_place(settings: Settings, url: str) -> Row:
 class McpReader:
     """Reads what the searches of servers found, and all other pages as they are. Thread-safe.
 
-    A server is asked for what its own search named, in this run or before it was resumed: no page,
-    report or other service can have it read anything.
+    A server is asked only for what its own search named: no page or report can have it read
+    anything.
     """
 
     def __init__(self, sources: Sequence[McpSource], reader: PageReader, web: Read) -> None:

@@ -1,7 +1,6 @@
 """Which tools of an MCP server search, and which fetch: by their schemas, or as the settings say.
 
-A tool searches that takes a query and needs nothing else, and whose name says so; one fetches that
-takes an id or an address. Descriptions are not looked at, and no model sees them.
+By its name a tool searches or fetches; a query, or an id or address, is all that it needs.
 """
 
 from __future__ import annotations

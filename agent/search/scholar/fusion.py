@@ -42,8 +42,7 @@ class Scholar(SideBySide):
     def merge(group: Sequence[Hit]) -> Hit:
         """One hit of the records of a work: as published rather than as a preprint.
 
-        What the first record lacks the others give. It is retracted where a record of its version
-        says so: a preprint is also taken back for a published version that is sound.
+        Other records fill what it lacks. It is retracted where a record of its version says so.
         """
         best = sorted(group, key=_lacks)
         works = [hit.work or {} for hit in best]

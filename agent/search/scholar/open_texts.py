@@ -28,9 +28,8 @@ NO_OPEN_TEXT = "only its abstract was read: no open full text could be"
 class OpenTexts:
     """Reads the works that searches found, and all other pages as they are. Thread-safe.
 
-    An open text is that of Europe PMC in JATS, then a PDF that a search or Unpaywall
-    (https://unpaywall.org/products/api, which asks for a contact) knows. Addresses of PDFs are the
-    web's: the page reader's guard is before them.
+    An open text is that of Europe PMC in JATS, else a PDF that a search or Unpaywall
+    (https://unpaywall.org/products/api) names, read behind the page reader's guard.
     """
 
     def __init__(self, settings: Settings, reader: PageReader, read: Callable[[str], Page]) -> None:

@@ -51,8 +51,8 @@ def make_name(family: str, given: str | None = None, literal: str = "") -> Json:
 def build_hit(service: str, record: Json) -> Iterator[Hit]:
     """Yield the hit of a record in the names of CSL, or none where it has no title or address.
 
-    Besides these it may have `day` (as text or as numbers), `retracted` (a notice, or True),
-    `place` (an address of its open text), and `page`, which is its own where it has no DOI.
+    Besides these it may have `day` (text or numbers), `retracted` (a notice, or True) and `place`
+    (an address of its open text).
     """
     title = strip_markup(as_text(record.get("title")), MAX_TITLE)
     doi = read_doi(record.get("DOI"))
