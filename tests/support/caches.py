@@ -32,7 +32,7 @@ def make_results(query: str = "lego", url: str = URL, **other: Any) -> SearchRes
 
 
 class FakeWeb:
-    """Answers every request with what it was given, or made of the request, and counts."""
+    """Answers every request with one answer, or one made of the request; keeps the requests."""
 
     def __init__(self, answer: Any) -> None:
         self.answer = answer

@@ -34,7 +34,7 @@ def serve_cups(services: Services, count: int) -> None:
 
 
 def hits(query: str) -> list[str]:
-    if "number" not in query:  # a query of the extractive engine, after a model has failed
+    if "number" not in query:  # a query of the extractive backend, after a model has failed
         return []
     return [f"final-{cup_number(query)}", f"other-{cup_number(query)}"]
 

@@ -55,10 +55,15 @@ def sheet(rows: str, workbook: str = "", **others: str) -> bytes:
     )
 
 
-def pdf(content: str, image: bytes = b"", links: Sequence[tuple[float, str]] = ()) -> bytes:
+def pdf(
+    content: str,
+    image: bytes = b"",
+    links: Sequence[tuple[float, str]] = (),
+    title: str = "",
+) -> bytes:
     """A PDF of one page with Helvetica, and with a grey image of 1700 by 2200 pixels.
 
-    A link lies over the whole of the line at a height.
+    A link covers the whole line at its height.
     """
     annotations = "".join(
         f"<</Type/Annot/Subtype/Link/Rect[48 {y - 4} 560 {y + 12}]/A<</S/URI/URI({url})>>>>"
@@ -74,9 +79,10 @@ def pdf(content: str, image: bytes = b"", links: Sequence[tuple[float, str]] = (
         b"<</Type/XObject/Subtype/Image/Width 1700/Height 2200/ColorSpace/DeviceGray"
         b"/BitsPerComponent 8/Filter/FlateDecode/Length %d>>stream\n%s\nendstream"
         % (len(image), image),
+        b"<</Title(%s)>>" % title.encode(),
     ]
     objects = b"".join(b"%d 0 obj\n%s\nendobj\n" % (n, part) for n, part in enumerate(parts, 1))
-    return b"%PDF-1.4\n" + objects + b"trailer<</Root 1 0 R>>\n%%EOF"
+    return b"%PDF-1.4\n" + objects + b"trailer<</Root 1 0 R/Info 7 0 R>>\n%%EOF"
 
 
 def shown(*lines: tuple[float, float, str]) -> str:

@@ -103,7 +103,6 @@ class Services(Loopback):
         self.site = ""  # where pages are, if not here: see the fixture `public`
         self.fault: Callable[[], Raw | None] = lambda: None  # if set, the only reply
         self.latency: Callable[[], float] = lambda: 0.0
-        self.lists_models = True  # as servers of OpenAI's protocol do
         self.models = {  # those that models.get knows, and their methods
             "gemini-3.8-flash": ["generateContent", "countTokens"],
             "gemini-3.5-flash-lite": ["generateContent"],
@@ -239,7 +238,7 @@ class Services(Loopback):
         if parts.path == "/openai/api/ps":  # as Ollama lists what is loaded
             loaded = [{"model": "small:latest", "context_length": 2048}]
             return Raw(200, json.dumps({"models": loaded}))
-        if parts.path == "/openai/models" and self.lists_models:
+        if parts.path == "/openai/models":
             return self.openai_models(headers.get("Authorization"))
         return self.page(parts.path.removeprefix("/web/"))
 
