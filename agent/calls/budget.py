@@ -193,8 +193,7 @@ def sum_usage(calls: Iterable[Json]) -> CallUsage:
 def usage_of(call: Json) -> CallUsage:
     """What a finished call used, from its journal line. The extractive backend is no model.
 
-    Replies that could not be used count, too. What comes from an earlier run does not. Journals of
-    older versions have no costs of single models.
+    Unusable replies count; calls to the journal of an earlier run do not.
     """
     if is_of_parent(call):
         return CallUsage()

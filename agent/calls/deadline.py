@@ -27,9 +27,8 @@ class WaitLimits:
 class GroupDeadline:
     """When the wait for a group of calls is over.
 
-    `slowest_recalled` returns the seconds of the slowest call that the journal answered. Such a
-    call ends at once here, so it must not make the others seem slow: they get at least as long as
-    it took when it was made.
+    `slowest_recalled`: seconds that the slowest call from the journal took when it was made. The
+    others get at least as long.
     """
 
     def __init__(

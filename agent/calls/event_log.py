@@ -14,8 +14,7 @@ T = TypeVar("T")
 class GrowingList(Generic[T]):
     """Items in the order in which they came, until it is closed. Threads and event loops share it.
 
-    Who reads it keeps a position. So a slow reader needs no buffer, and one that comes again misses
-    nothing.
+    A reader keeps a position: it needs no buffer and misses nothing.
     """
 
     def __init__(self) -> None:

@@ -1,7 +1,6 @@
 """Requests to a JSON service over HTTP: bounded in time and size, with failures as outcomes.
 
-Uses `requests`, which honours the proxy settings of the environment. Retries and fallback are not
-decided here, but in `agent/search/provider_chain.py` and `agent/llm/model_chain.py`.
+Retries and fallback are in `agent/search/provider_chain.py` and `agent/llm/model_chain.py`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Tools that a model may call in a reply, its calls of them, and their results.
 
-A model calls a tool by name and arguments; the program runs it. Each turn is one recorded call. Its
-line in the journal has the exchange before it; those before that have lines of their own.
+Each turn is one recorded call, whose line in the journal has the exchange before it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Rate limits of providers: how many requests and tokens all runs together may send in a window.
 
-pyrate-limiter counts them in a SQLite file for each limit. So a limit holds over all runs of a
-process, over all processes that share the folder, and over a kill and a restart.
+pyrate-limiter counts them in a SQLite file for each limit, so a limit holds over all processes that
+share the folder, and over a restart.
 """
 
 from __future__ import annotations

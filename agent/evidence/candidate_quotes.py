@@ -45,8 +45,8 @@ def ground_answer(draft: Draft, sources: Sequence[Source], topic: str, max_words
 def _cite_candidates(answer: str, sources: Sequence[Source], topic: str, max_words: int) -> Draft:
     """A draft whose sentences cite their candidates; empty if there is none.
 
-    A sentence with markers has candidates among the sources that it cites alone. Nothing is
-    searched for beyond `max_words` words, nor twice for one sentence: a reply may be of any length.
+    A sentence with markers has candidates only among the sources that it cites. The work is bounded
+    by `max_words`.
     """
     texts: list[str] = []
     citations: list[Cited] = []

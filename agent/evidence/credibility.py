@@ -131,9 +131,8 @@ def is_reference(url: str) -> bool:
 def host_owner(url: str) -> str:
     """Who owns the host of a URL: its registered domain; "" if unknown.
 
-    On a platform or a free host everybody has a subdomain, so the whole host is the owner. Nothing
-    tells who owns an address of numbers. What is registered is told by the Public Suffix List
-    (https://publicsuffix.org/list/), the copy that comes with `tld`.
+    On a platform or a free host the whole host is the owner. The owner of an address of numbers is
+    unknown. By the Public Suffix List (https://publicsuffix.org/list/) that comes with `tld`.
     """
     host = find_host(url).rstrip(".").removeprefix("www.")
     if host.rpartition(".")[2].isdigit() or ":" in host:

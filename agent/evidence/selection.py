@@ -98,8 +98,7 @@ def _order_by_rank(
 ) -> list[int]:
     """The indices of passages: the first ones of each page, then all others, each by their scores.
 
-    The first ones are the best one, and of a page that a query names its DEEP best ones; none
-    of one that an earlier prompt `read`.
+    First ones: the best one, DEEP ones of a page that a query names, none of one that was `read`.
     """
     order = sorted(range(len(pieces)), key=lambda i: (-scores[i], pieces[i][0].n, pieces[i][1]))
     sources = {source.n: source for source, _ in pieces}

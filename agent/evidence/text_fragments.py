@@ -80,8 +80,8 @@ def _write_directive(text: str, given: TextFragment) -> Iterator[str]:
 def choose_fragment(text: str, start: int, end: int) -> TextFragment | None:
     """The words of a quote to name; None if it has no word.
 
-    These are its first words that occur once on the page, else words that occur once together with
-    their neighbours. A heading does not count as unique: the page's table of contents names it too.
+    Its first words that occur once on the page, else words that do with their neighbours. A heading
+    is not unique: the table of contents has it too.
     """
     runs = list(islice(_block_runs(text, start, min(end, start + LONGEST)), MOST_RUNS))
     if not runs:

@@ -12,9 +12,8 @@ RETRACTED = "[RETRACTED] "  # before the title of a work that was
 class Excerpt(Frozen):
     """What a prompt shows of a source: its best passages, in the order of the page.
 
-    `date`: when the page was published or last changed, where its search result or the page itself
-    says so. `same`: the number of a source whose excerpt has the same text, which is not repeated
-    here.
+    `date`: when the page was published or last changed, if known. `same`: the number of a source
+    whose excerpt has the same text, which is not repeated here.
     """
 
     source: int
