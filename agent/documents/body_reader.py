@@ -81,9 +81,8 @@ class BodyReader:
     ) -> Iterator[BodyText | UnreadablePage]:
         """What `read` returns or raises, for each body in order. Raises ReadFailed.
 
-        One worker reads them one after the other, ahead of the caller. `deadline`: of all of them,
-        on the monotonic clock. `max_wait`: seconds to wait for a worker, which then do not count as
-        those of the first body.
+        One worker reads ahead of the caller. `deadline`: of all bodies, on the monotonic clock.
+        `max_wait`: seconds to wait for a worker, which do not count as those of the first body.
         """
         rest = list(bodies)
         tries = 0  # of the first of the rest

@@ -42,9 +42,9 @@ TEXT = "text"  # the rest of the text itself, of which the reason says all
 class BodyText(NamedTuple):
     """Title and text of a body; what it does not have is empty.
 
-    `url` is the one that it gives itself. `marks` are in the order of their offsets. `date`, as
-    YYYY-MM-DD, is when it was last changed, or else published, as it says itself. `not_read` is
-    what was seen of it and not read. A report has a form, and its text is Markdown.
+    `url` and `date` (of the last change, else of publication, as YYYY-MM-DD) are those that it
+    gives itself. `marks` are in the order of their offsets. `not_read`: what was seen and not read.
+    A report has a form, and its text is Markdown.
     """
 
     title: str

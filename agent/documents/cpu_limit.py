@@ -21,9 +21,8 @@ class OverCpuLimit(BaseException):
 def limit_cpu(seconds: float) -> Iterator[None]:
     """Raise OverCpuLimit in the block after so many seconds of the process' processor time.
 
-    It is raised again each second until the block ends: one that is raised in a callback of the
-    garbage collector or a destructor is lost. Without effect in other threads than the main one,
-    which alone gets signals.
+    It is raised each second until the block ends, since one in a callback of the garbage collector
+    is lost. Without effect in other threads than the main one, which alone gets signals.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -1,7 +1,7 @@
-"""The table of formats: how each is recognized, and what takes the text out of its bytes.
+"""The table of formats: how each is recognized, and which module reads it.
 
-A user's file is known by its suffix, a page of the web by what its server declares or by the end
-of its URL. The first bytes overrule both, where a format has a mark of its own.
+A user's file is recognized by its suffix, a page of the web by its declared type or the end of its
+URL. First bytes that are a format's own mark overrule both.
 """
 
 from __future__ import annotations
@@ -91,7 +91,6 @@ picture (PNG, JPEG, TIFF); mark;; pdf.ocr:read_picture; png jpg jpeg tif tiff;
 
 
 def _read_row(row: str) -> Format:
-    """A format from a line of the table."""
     name, mark, needs, reader, suffixes, types = (cell.strip() for cell in row.split(";"))
     dotted = (f".{suffix}" for suffix in suffixes.replace("CODE", _CODE).split())
     whole = types.replace("open:", _OPEN).split()

@@ -83,7 +83,6 @@ def write_formula(formula: Element) -> str:
 
 
 def _write_scripts(parts: Sequence[str]) -> str:
-    """A base with pairs of what is below and above it."""
     return _write_operation("_^" * len(parts), parts)
 
 

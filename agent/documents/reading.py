@@ -18,10 +18,8 @@ def read_body(
 ) -> BodyText:
     """Title and text of a page of the web; with a `suffix` such as `.md`, those of a user's file.
 
-    With `is_report` the text is Markdown with its links.
-
-    `content_type` is what the server declared. `on_part` gets each part that is ready early.
-    Raises UnreadablePage, for an unknown format, an encrypted or broken document, or no text.
+    `content_type`: as the server declared it. `is_report`: the text is Markdown with its links.
+    `on_part` gets each part that is ready early. Raises UnreadablePage.
     """
     source = Body(body, content_type, url, suffix.lower(), is_report, on_part)
     if source.suffix == ".table-query":

@@ -51,12 +51,11 @@ def _detect_text_kind(head: bytes, content_type: str) -> MediaKind:
 
 
 def decode(body: bytes, content_type: str = "") -> str:
-    """The text of a body.
+    """The text of a body, without a last character of which bytes are missing.
 
-    The encoding is that of the byte order mark; else strict UTF-8; else what the header or the
-    page declares; else a guess. UTF-8 precedes the header, unlike in browsers: headers are often
-    wrong, and text in another encoding is practically never valid UTF-8. A last character of which
-    bytes are missing is dropped.
+    The encoding is that of the byte order mark, else strict UTF-8, else the declared one, else a
+    guess. UTF-8 precedes the header, unlike in browsers: headers are often wrong, and text in
+    another encoding is practically never valid UTF-8.
     """
     for mark, encoding in _BOMS:
         if body.startswith(mark):
@@ -69,8 +68,7 @@ def decode(body: bytes, content_type: str = "") -> str:
 def _decode_declared(body: bytes, content_type: str) -> str:
     """The text by the encoding that the header or the page declares, else by a guess.
 
-    Some names are of codecs that make no text (`base64`), or of other use (`idna`): they count as
-    none, and so does one that cannot decode the body.
+    Names of codecs that make no text (`base64`, `idna`), or that cannot decode it, do not count.
     """
     from w3lib.encoding import html_to_unicode
 
@@ -92,7 +90,6 @@ def unescape_entities(text: str) -> str:
 
 
 def _decode_utf8(body: bytes) -> str | None:
-    """The text of valid UTF-8, else None."""
     try:
         return body.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -39,8 +39,6 @@ def run_query(body: Body) -> BodyText:
 
 
 class _Query:
-    """A statement over tables in a connection of its own."""
-
     def __init__(self, connection: sqlite3.Connection, asked: dict[str, Any]) -> None:
         self._connection, self._tables = connection, asked["tables"]
         self._statement: str = asked["statement"]

@@ -1,13 +1,10 @@
 """A process that reads pages and files for the program: bytes in, title and text out.
 
-It is a process because what it reads is hostile: a crash, a hang or a leak costs one page, and
-never the run. It works beside the interpreter's lock of the program, too. It is run as a script,
-by `worker_process.py`, with the import path as its argument. It has no environment, no key and no
-connection; it may neither write files nor start processes.
+What it reads is hostile: a crash, a hang or a leak costs one page and never the run. It has no
+environment, no key and no connection, and it may neither write files nor start processes.
 
-For each request it reads one line of JSON (`content_type`, `url`, `suffix`, `size`) and `size`
-bytes from stdin. It answers with lines of JSON on stdout: `part` for text that is ready early, so
-that a crash loses only the rest, and at last either `done` or `failed`.
+A request is one line of JSON (`content_type`, `url`, `suffix`, `size`) and `size` bytes on stdin.
+The answer is lines of JSON on stdout: `part` for text that is ready early, then `done` or `failed`.
 """
 
 import json

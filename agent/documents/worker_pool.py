@@ -1,7 +1,6 @@
-"""The processes that read for this one: as many as there is work for, shared by all who read.
+"""The reader processes of this process, shared by all that read: as many as there is work for.
 
-All pages and files of a process go through one pool: the command line has one worker, a server, a
-batch or a corpus of many files has more while the first ones are busy.
+The command line has one. A server, a batch or a large corpus has more while the first are busy.
 """
 
 from __future__ import annotations

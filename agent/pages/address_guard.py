@@ -152,8 +152,8 @@ class AddressGuard:
     def check_public(self, url: str) -> None:
         """Raise ReadFailed for an address that may not be disclosed to others: not a public one.
 
-        Private ones are refused even where they may be read. Where they may, so is a name without
-        an address: it may be one of an intranet that is away.
+        Also where private addresses may be read. There a name without an address is refused too:
+        it may be of an intranet.
         """
         strict = AddressGuard(allowed=self._allowed, resolver=self._resolve)
         strict.check_url(url)
@@ -181,7 +181,6 @@ class AddressGuard:
 
 
 def _is_public_literal(text: str) -> bool:
-    """Whether a text is a public IP address."""
     try:
         return is_public_address(ipaddress.ip_address(text))
     except ValueError:  # no IP address, or one with a scope (`fe80::1%eth0`), which is link-local
@@ -193,5 +192,4 @@ def _scheme_label(scheme: str) -> str:
 
 
 def _build_refusal(host: str, reason: str, remedy: str = "") -> ReadFailed:
-    """The error that says why an address is not read."""
     return ReadFailed(f"{host}: refused, {reason}.", remedy, outcome="forbidden")

@@ -196,7 +196,6 @@ def _timed_out(name: str) -> ReadFailed:
 
 
 def _check_bounds(supervisor: int, folder: str) -> None:
-    """Raise MemoryError where a browser uses too much memory or disk."""
     if _memory_of(find_descendants(supervisor)) > MAX_MEMORY:
         raise MemoryError
     if sum(_sizes_in(folder)) > MAX_DISK:
@@ -216,7 +215,6 @@ def _memory_of(processes: set[int]) -> int:
 
 
 def _sizes_in(folder: str) -> Iterator[int]:
-    """Bytes that each file in a folder has on disk."""
     for within, _, files in os.walk(folder):
         for name in files:
             with suppress(OSError):

@@ -308,7 +308,6 @@ def _read_body(response: httpx2.Response, max_bytes: int) -> FetchedBody:
 
 @contextmanager
 def _translate_errors(host: str) -> Iterator[None]:
-    """Raise errors of the network, of TLS and of HTTP as ReadFailed."""
     import httpcore2
     import httpx2
 

@@ -29,10 +29,9 @@ PLAIN_TEXT = "text/plain; charset=utf-8"
 class PageReader:
     """Reads pages until it is closed. Can be used from many threads at once.
 
-    Only public IP addresses are connected to (`address_guard.py`) unless
-    `allow_private_network`. With `through_proxy` the proxy of the environment is used where there
-    is one. The proxy resolves the host names, so it must refuse names of private networks; here
-    schemes, ports, names of this machine and IP addresses in URLs are still checked.
+    Only public IP addresses are connected to (`address_guard.py`) unless `allow_private_network`.
+    With `through_proxy` the proxy of the environment resolves host names, so it must refuse those
+    of private networks; schemes, ports, names of this machine and IP addresses are checked here.
     """
 
     def __init__(

@@ -1,8 +1,7 @@
-"""The only way out of the browser: a proxy on loopback that connects to what the guard allows.
+"""The only connection of the browser: a proxy on loopback that applies the address guard.
 
-The browser resolves no name itself and reaches nothing but this proxy, so redirects, frames, web
-sockets, beacons and names that change their address all come by here. Where pages are fetched
-through a proxy of the environment, so is what the browser asks for.
+The browser resolves no name itself, so redirects, frames, web sockets, beacons and DNS rebinding
+all pass here. It uses the proxy of the environment where pages are fetched through one.
 """
 
 from __future__ import annotations
@@ -120,7 +119,6 @@ class _Relayed(StreamRequestHandler):
             self._relay(upstream, is_tunnel=is_tunnel)
 
     def _read_head(self) -> bytes:
-        """A request up to the empty line after its fields."""
         head = b""
         while not head.endswith(b"\r\n\r\n") and len(head) < MAX_HEAD:
             line = self.rfile.readline(MAX_HEAD)
@@ -150,7 +148,6 @@ class _Relayed(StreamRequestHandler):
 
 
 def _cut_path(url: str) -> str:
-    """Path and query of an address."""
     parts = urlsplit(url)
     return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
 

@@ -24,12 +24,11 @@ UrlFilter = Callable[[str], bool]
 
 
 class RobotsRules:
-    """The rules of each origin's robots.txt, fetched once for each, while a page of it is.
+    """The rules of each origin's robots.txt, fetched once, while a page of it is.
 
     A robots.txt that cannot be fetched (5xx, time-out, broken connection), or is hostile, allows
-    every page. RFC 9309 tells crawlers to stay away in that case, but this program reads one to
-    three pages on a person's request, and where a server is down the page itself fails.
-    `Crawl-delay` is ignored for the same reason. Without `fetch` everything is allowed.
+    every page, unlike in RFC 9309: this program is no crawler, and where a server is down the page
+    fails too. `Crawl-delay` is ignored. Without `fetch` everything is allowed.
     """
 
     def __init__(self, fetch: FetchRobots | None = None, user_agent: str = "") -> None:

@@ -50,7 +50,7 @@ def test_line_breaks_of_the_source_are_blanks_as_in_a_browser() -> None:
     assert "2.1. Areas\n" in text and "first line\nsecond line" in text
 
 
-def test_a_table_stands_where_it_stood_and_once() -> None:
+def test_a_table_is_at_its_place_once() -> None:
     table = "<table><tr><th>Year<th>Winner</tr><tr><td>1998<td>France</tr></table>"
     text = read(f"{PROSE}<h2>Winners</h2>{table}{PROSE.replace('peace', 'silence')}")
     rows = "Year | Winner\nYear: 1998 | Winner: France\n"
@@ -213,14 +213,14 @@ def test_the_words_of_a_pdf_are_read(data: Path, name: str) -> None:
     assert len(expected & tokens(page.text)) > 0.9 * len(expected) and page.title
 
 
-def test_the_order_of_right_to_left_lines_of_a_pdf_is_told_as_unsure(data: Path) -> None:
+def test_the_order_of_right_to_left_lines_of_a_pdf_is_reported_as_unsure(data: Path) -> None:
     page = read_body((data / "pdf" / "right_to_left_01.pdf").read_bytes(), suffix=".pdf")
     assert "order of right-to-left lines" in [what for what, *_ in page.not_read]
     assert "الإنتاجية" in page.text  # a ligature is one glyph of two letters
 
 
 @pytest.mark.parametrize("turn", ["1 0 0 1 60 700", "0 1 -1 0 300 60"])
-def test_a_turned_page_is_read_from_its_top_and_its_rows_are_told(turn: str) -> None:
+def test_a_turned_page_is_read_from_its_top_and_its_rows_are_reported(turn: str) -> None:
     prose = "(The ferry to Holm) Tj T* (leaves at noon.) Tj T* (It is back at six.) Tj"
     cells = " ".join(
         f"0 -14 Td ({a}) Tj 120 0 Td ({b}) Tj 120 0 Td ({c}) Tj -240 0 Td"

@@ -123,7 +123,9 @@ def page(head: str = "", body: str = "") -> Raw:
     return Raw(200, html, {"Content-Type": "text/html; charset=utf-8"})
 
 
-def test_the_date_of_a_page_is_told_if_search_has_none(world: Services, settings: Settings) -> None:
+def test_the_date_of_a_page_is_reported_if_search_has_none(
+    world: Services, settings: Settings
+) -> None:
     world.pages = {"final": page(json_ld(datePublished="2022-12-19"))}
     _, answer = ended(settings)
     (citation,) = answer.citations
@@ -194,7 +196,7 @@ def test_a_teaser_is_used_and_told_as_partial_text(world: Services, settings: Se
     assert audit_answer(value)["failures"][0]["where"] == "citations[0].partial_text"
 
 
-def test_a_page_longer_than_is_read_is_told_as_partial(world: Services, settings: Settings) -> None:
+def test_a_page_cut_at_its_limit_is_partial(world: Services, settings: Settings) -> None:
     world.pages = {"final": page("", f"<p>{WORDS * 3000}</p>")}
     limited = settings.model_copy(update={"page_max_bytes": 100_000})
     _, answer = ended(limited)

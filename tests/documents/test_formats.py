@@ -64,7 +64,7 @@ def test_a_row_names_its_columns_if_the_head_is_plain(rows: list[str], lines: li
     assert [line for _, line in format_rows(numbered)] == lines
 
 
-def test_a_cell_that_spans_stands_at_each_place_that_it_covers() -> None:
+def test_a_cell_that_spans_is_at_each_place_that_it_covers() -> None:
     rows = [
         [TableCell("Prices", 3)],
         [TableCell("Item", rows=2), TableCell("2024", 2)],
@@ -206,7 +206,7 @@ def test_what_a_crash_leaves_of_a_document_has_its_places() -> None:
     assert BodyReader().read(Body(data, suffix=".pdf")) == whole
 
 
-def test_a_citation_says_where_in_a_document_its_quote_stands(tmp_path: Path) -> None:
+def test_a_citation_names_the_place_of_its_quote(tmp_path: Path) -> None:
     pytest.importorskip("xberg")
     folder = tmp_path / "docs"
     folder.mkdir()

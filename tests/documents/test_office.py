@@ -1,4 +1,4 @@
-"""Office documents through the libraries of the extra `documents`: places, and what is told.
+"""Office documents through the libraries of the extra `documents`: places, and what is reported.
 
 The files in `tests/documents` were made of one text by pandoc 2.17 and LibreOffice 7.4.
 """
@@ -42,7 +42,7 @@ def place_of(found: BodyText, words: str) -> str:
     return find_place(found.text, to_places(found.marks), found.text.index(words))
 
 
-def told(found: BodyText) -> dict[str, int]:
+def not_read(found: BodyText) -> dict[str, int]:
     return {what: count for what, count, _ in found.not_read}
 
 
@@ -120,7 +120,7 @@ def test_what_word_does_not_show_is_not_read() -> None:
     assert read_body(word(body), suffix=".docx").text == "Shown words\nadded"
 
 
-def test_what_stands_beside_the_text_has_its_place_or_is_told() -> None:
+def test_other_parts_have_their_places_or_are_reported() -> None:
     header = f'<w:hdr xmlns:w="w">{LINE("Policy 7")}</w:hdr>'
     comment = f'<w:comments xmlns:w="w"><w:comment w:id="0">{LINE("why?")}</w:comment></w:comments>'
     document = word(LINE("The pier."), header=header, comments=comment)
@@ -130,7 +130,7 @@ def test_what_stands_beside_the_text_has_its_place_or_is_told() -> None:
     found = read_body(inner, suffix=".docx")
     assert found.text == "The pier.\nwhy?\nPolicy 7"
     assert place_of(found, "Policy") == "header" and place_of(found, "why").startswith("comment")
-    assert told(found) == {"unnamed files": 1, "pictures": 1, "charts": 1}
+    assert not_read(found) == {"unnamed files": 1, "pictures": 1, "charts": 1}
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_a_number_is_shown_as_its_format_says(value: float, code: str, shown: st
     assert show_value(value, code) == shown
 
 
-def test_cells_stand_at_their_rows_with_what_is_hidden_merged_and_said_of_them() -> None:
+def test_cells_are_at_their_rows_also_hidden_and_merged_ones() -> None:
     book = openpyxl.Workbook()
     one = book.active
     one.title = "Prices"
@@ -169,7 +169,7 @@ def test_cells_stand_at_their_rows_with_what_is_hidden_merged_and_said_of_them()
     assert place_of(found, "Item: Tea | Sum Plan: 4 | Sum Real: 5") == "sheet Prices, hidden row 9"
     assert place_of(found, "secret") == "sheet Costs (hidden), row 1"
     assert place_of(found, "Ann: Counted by hand.") == "comment on B6"
-    assert told(found) == {"formulas without a value": 1}
+    assert not_read(found) == {"formulas without a value": 1}
 
 
 def test_a_sheet_that_does_not_say_how_large_it_is_keeps_its_rows() -> None:
@@ -215,7 +215,7 @@ def test_rows_of_open_document_below_empty_ones_have_their_numbers() -> None:
     assert place_of(found, "Item | Price") == "sheet S, row 4"
 
 
-def test_of_a_file_of_office_97_what_it_holds_beside_its_text_is_told() -> None:
+def test_other_parts_of_office_97_are_reported() -> None:
     head = bytearray(b"\xec\xa5\xc1\0".ljust(512, b"\0"))
     head[0x54], head[0x5C], head[0x64] = 25, 20, 3  # empty heads, a comment, a text box
     note = b"\x5d\0\x34\0\x15\0\x12\0\x19\0"  # MS-XLS: an Obj whose FtCmo is of a note,
@@ -254,4 +254,4 @@ def test_a_repeated_row_of_a_million_is_bounded() -> None:
     cell += "<text:p>boom</text:p></table:table-cell>"
     row = f"<table:table-row table:number-rows-repeated='1048576'>{cell}</table:table-row>"
     found = BodyReader().read(Body(open_sheet(row * 9), suffix=".ods"))
-    assert told(found) == {"sheet S": 1}
+    assert not_read(found) == {"sheet S": 1}

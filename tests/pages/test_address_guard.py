@@ -244,7 +244,7 @@ def test_ipv6_outside_the_unicast_block_is_private(address: ipaddress.IPv6Addres
     assert not is_public_address(address) or nat64 or int(address) >> 125 == 1
 
 
-def test_others_are_told_of_public_addresses_only() -> None:
+def test_only_public_addresses_are_disclosed() -> None:
     known = {"public.example": ["93.184.216.34"], "both.example": ["93.184.216.34", "10.0.0.1"]}
 
     def resolver(host: str, port: int) -> list[str]:

@@ -27,7 +27,6 @@ def read_delimited(source: Body) -> BodyText:
 
 
 def _rows(data: str, delimiter: str) -> Iterator[Row]:
-    """The rows that are not empty, with their numbers."""
     rows = csv.reader(StringIO(data, newline=""), delimiter=delimiter)
     for number, cells in enumerate(rows, 1):
         if any(cell.strip() for cell in cells[:MAX_COLUMNS]):

@@ -1,8 +1,8 @@
-"""The one model of a table: a grid of cells with spans and heads, which becomes lines of text.
+"""The model of a table: a grid of cells with spans and heads, written as lines of text.
 
-A row is found and quoted by itself, far from the head of its table. So each cell says of which
-column it is: `Item: Tea | Price: 3.50`. A head of several rows is joined: `2024 Actual: 614`. In a
-table of more than `LONG` rows only the head has the names, and each cell is in its column.
+A row is quoted far from the head of its table, so each cell names its column: `Item: Tea | Sum: 3`.
+A head of several rows is joined: `2024 Actual: 614`. Of a table of more than `LONG` rows only the
+head has the names.
 """
 
 from __future__ import annotations
@@ -176,13 +176,13 @@ def _until_gap(rows: Iterable[Row]) -> list[Sequence[str]]:
 def find_head(
     rows: Sequence[Sequence[str]], flagged: int | None = None, *, is_first: bool = True
 ) -> Head:
-    """The rows that name the columns, so many as are flagged, else one or two if that is plain.
+    """The rows that name the columns: as many as are flagged, else one or two if that is plain.
 
-    It is where the cells are short texts that differ, and where a column below has values. A table
-    of texts alone has a head only if it is the first and has three columns. Of two columns each row
-    may be a name and its value: they have a head where the first one has values below, or where
-    nothing else could flag it and the second one has numbers alone. Two rows are a head where the
-    second has names below the gaps of the first.
+    The cells of a head are short texts that differ, and a column below has values. A table of texts
+    alone has a head only if it is the first and has three columns. Two columns, whose rows may be
+    names with values, have one where the first has values below, or, in a format without flags,
+    where the second has numbers alone. Two rows are a head where the second fills the gaps of the
+    first.
     """
     if flagged and flagged < len(rows):
         names = join_heads(rows[:flagged])
@@ -235,7 +235,6 @@ def _has_gaps_filled(upper: Sequence[str], lower: Sequence[str]) -> bool:
 
 
 def _are_names(names: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
-    """Whether texts may be the names of the columns of a body."""
     filled = [name for name, _ in groupby(filter(None, names))]  # one over two columns counts once
     if len(filled) < 2 or not body or not all(map(is_name, filled)):
         return False
@@ -246,14 +245,12 @@ def _are_names(names: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
 
 
 def _take_columns(names: Sequence[str], body: Sequence[Sequence[str]]) -> list[list[str]]:
-    """The cells below each name, without empty ones."""
     filled = (n for n, name in enumerate(names) if name)
     columns = ((row[n].strip() for row in body if n < len(row)) for n in filled)
     return [list(filter(None, column)) for column in columns]
 
 
 def _are_values(column: Sequence[str]) -> bool:
-    """Whether most cells of a column are values."""
     return 2 * sum(map(bool, map(_VALUE.match, column))) > len(column)
 
 

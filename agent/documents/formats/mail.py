@@ -71,7 +71,6 @@ def _content_of(part: Message) -> tuple[bytes, str, str]:
 
 
 def _add_attachments(text: PlacedText, source: Body, message: EmailMessage) -> None:
-    """Add the attachments, each with its name."""
     parts = list(message.iter_attachments())
     for n, part in enumerate(parts[:MAX_FILES], 1):
         name = " ".join((part.get_filename() or f"attachment {n}").split())

@@ -149,7 +149,6 @@ def _write_script(match: re.Match[str]) -> str:
 
 
 def _add_slides(text: PlacedText, found: Any) -> None:
-    """Add slides, their notes, and the comments on them."""
     is_open = "opendocument" in found.mime_type  # whose pages are the notes alone
     pages = () if is_open else found.pages or ()
     slides = [(page.content, page.speaker_notes or "") for page in pages]

@@ -22,8 +22,7 @@ MAX_ROW = 500  # characters of a record that is one line
 def read_json(source: Body) -> BodyText:
     """A line for each record and each value, with its path; an item of a list is a place.
 
-    A notebook is read as one. Other JSON of the web is left as a browser shows it, and what is no
-    JSON as it is.
+    A notebook is read as one. Other JSON of the web, and what is no JSON, stays as it is.
     """
     raw = decode(source.data, source.content_type)
     try:
@@ -92,7 +91,6 @@ def _output_text(output: Any) -> str:
 
 
 def _join_texts(value: Any) -> str:
-    """A text that may be written as a list of lines."""
     lines = value if isinstance(value, list) else [value]
     return "".join(line for line in lines if isinstance(line, str))
 

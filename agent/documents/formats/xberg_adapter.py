@@ -1,7 +1,7 @@
-"""Xberg, the library of the extra `documents`: what it finds in a document.
+"""Xberg, the library of the extra `documents`: extracts text from a document.
 
-It is native code with threads and an event loop of its own. It runs in the worker, which lets it
-start threads; it gets bytes alone, without OCR, and neither reads files nor connects.
+It is native code with threads of its own, in the worker. It gets bytes alone, without OCR, and
+neither reads files nor connects.
 """
 
 from __future__ import annotations

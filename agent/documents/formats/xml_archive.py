@@ -1,7 +1,7 @@
 """The parts of a document that is a ZIP archive of XML: Office Open XML, OpenDocument, EPUB.
 
-What is in an archive is hostile: nothing is written anywhere, names are only looked up, a part is
-unpacked up to a limit, and XML is parsed without entities, DTDs and the network.
+Archives are hostile: nothing is written, names are only looked up, a part is unpacked up to a
+limit, and XML is parsed without entities, DTDs and the network.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Pages shown instead of content: captchas, consent, age gates, login, JavaScript, "not found".
+"""Detects pages shown instead of content: captchas, consent, age gates, login, JavaScript.
 
-Their words are in `paywall_detection.toml`. A page that begins with a notice is a wall
-only if hardly anything is left of it besides sentences of notices: many honest pages begin
-with one.
+Their words are in `paywall_detection.toml`. A page that begins with a notice counts only if hardly
+anything else is left of it: many honest pages begin with one.
 """
 
 from __future__ import annotations

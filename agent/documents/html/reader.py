@@ -96,11 +96,10 @@ def read_html(source: Body) -> BodyText:
 
 
 def extract_html(html: str, url: str = "") -> HtmlPage:
-    """Title and text of a page, and more. The text is empty where the page shows none.
+    """Title, text and structured data of a page. The text is empty where the page shows none.
 
-    The main text is trafilatura's. Boxes are replaced by their places before, and put back. What a
-    browser hides is removed. A page with too many elements keeps all its words. Raises
-    UnreadablePage for what is no page.
+    The main text is trafilatura's, with boxes put back and hidden elements removed. A page with too
+    many elements keeps all its words. Raises UnreadablePage for what is no page.
     """
     tree, is_whole = parse_page(html)
     day, data = structured_data.find_day(tree, url), structured_data.read_data(tree)

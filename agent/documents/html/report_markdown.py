@@ -49,7 +49,6 @@ def write_markdown(tree: Element) -> str:
 
 
 def _write_links(tree: Element) -> None:
-    """Write the links that lead out of a page as Markdown."""
     for link in tree.xpath("//a[@href]"):
         url = link.get("href").strip()
         url = f"https:{url}" if url.startswith("//") else url

@@ -93,7 +93,6 @@ def _nodes(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def _values(line: str) -> list[str]:
-    """The values of a line, without their names."""
     return [one.rpartition(": ")[2] for one in line.split(" | ")]
 
 

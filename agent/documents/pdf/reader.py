@@ -30,9 +30,8 @@ _GENERATED_TITLE = re.compile(
 def read_pdf(source: Body) -> BodyText:
     """The pages, each with its number, with the lines of each paragraph joined.
 
-    Invisible text is kept, since it is the only text of a scan with OCR. Each page is handed over
-    as soon as it is read: what crashes later costs only the rest. Raises UnreadablePage: encrypted,
-    broken, without text.
+    Invisible text is kept: it is the only text of a scan with OCR. A crash costs only the pages
+    behind it. Raises UnreadablePage: encrypted, broken, without text.
     """
     import pypdfium2
 
@@ -161,7 +160,6 @@ def _read_wide(function: Any) -> str:
 
 
 def _add_attachments(text: PlacedText, source: Body, document: Any) -> None:
-    """Add the files that are attached to a document, each with its name."""
     count = document.count_attachments()
     for n in range(min(count, MAX_FILES)):
         file = document.get_attachment(n)

@@ -1,6 +1,5 @@
-"""Reports that somebody else wrote, in whatever form: made Markdown, cut into cited sentences.
+"""Reports of others in any form, as Markdown cut into sentences with what each cites.
 
-`parsing.py` makes Markdown of any form, in a worker; `service_answers.py` of the JSON of services.
-`source_lists.py` finds the lists of sources, `marks.py` what cites,
-`cited_sentences.py` which sentence.
+`parsing.py` and `service_answers.py` make the Markdown, in a worker. `source_lists.py` finds the
+lists of sources, `marks.py` the marks, `cited_sentences.py` the sentence of each.
 """

@@ -1,9 +1,8 @@
-"""The lists of sources in a report in Markdown, known by their shape, and what a mark leads to.
+"""The lists of sources in a report in Markdown, recognized by their shape, and what marks refer to.
 
 A list is a run of lines that begin with a key (`[3]`, `3.`, `[^a]:`) and have an address, on the
-line or below it. No word decides: not that of its heading, nor its language, nor its place. Keys
-without brackets make a list where marks name them; a run that nothing names is one where every
-line is a title and its address.
+line or below it; its heading, language and place do not matter. Keys without brackets make a list
+where marks name them. A run that no mark names is one where every line is a title and an address.
 """
 
 from __future__ import annotations
