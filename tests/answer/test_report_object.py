@@ -68,7 +68,7 @@ def test_a_report_has_its_order_and_its_numbers_by_the_run() -> None:
     assert "Never cited" not in report.markdown
 
 
-def test_every_link_that_was_looked_at_is_told_once() -> None:
+def test_every_link_that_was_looked_at_is_listed_once() -> None:
     answer = world_cup_answer()
     assert answer.report
     became = {link.url: (link.became, link.reason) for link in answer.report.links}
@@ -137,7 +137,7 @@ def answer() -> Json:
     return value
 
 
-def test_a_report_stands(answer: Json, journal: Path) -> None:
+def test_a_report_passes_its_audit(answer: Json, journal: Path) -> None:
     found = audit_answer(answer, journal)
     assert found["failures"] == []
     assert found["checked"] == {"citations": 12, "claims": 14, "slots": 3, "pages": 5}

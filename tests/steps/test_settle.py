@@ -97,7 +97,7 @@ EMPLOYEES = (Slot(name="employees", description="how many people work there"),)
 
 
 @pytest.mark.parametrize("needed", [True, False])  # the slot of a plan that names none is not
-def test_both_sides_of_a_settled_slot_are_told_if_the_other_weighs_enough(needed: bool) -> None:
+def test_both_sides_of_a_settled_slot_are_shown_if_the_other_weighs_enough(needed: bool) -> None:
     told = (*STAFF, "In Ulm, 4,200 employees work at Acme Pumps, says a paper.")
     research = read(*told, slots=(EMPLOYEES[0].model_copy(update={"needed": needed}),))
     reflect(research, ("4,200", 1, told[0]), ("3,850", 2, told[1]), ("4,200", 3, told[2]))
@@ -157,7 +157,7 @@ def test_an_answer_is_complete_only_where_nothing_is_missing() -> None:
         ("search", "exa rate_limited, serper ok", True),
     ],
 )
-def test_what_stands_in_degrades(what: str, attempts: str, is_degraded: bool) -> None:
+def test_a_fallback_degrades(what: str, attempts: str, is_degraded: bool) -> None:
     research, names = read(STAFF[0]), ("provider", "outcome")
     rows = [dict(zip(names, row.split(), strict=True)) for row in attempts.split(", ")]
     tried = tuple(Attempt.model_validate({"what": what, **row}) for row in rows)
@@ -188,7 +188,7 @@ def test_sources_are_numbered_by_first_use(cited: list[list[int]]) -> None:
         assert [urls[n] for n in after.citations] == pages
 
 
-def test_a_value_stands_in_its_own_quote() -> None:
+def test_a_value_is_in_its_own_quote() -> None:
     text = "Fredrik Idestam founded Nokia. Its head office is in Espoo. Pekka Lundmark leads it."
     slot = "chief executive"
     research = read(text, slots=(Slot(name=slot, description="who leads Nokia"),))
@@ -225,7 +225,7 @@ def test_what_the_question_says_itself_is_no_answer(value: str, open_: str, told
     assert len(settle(nothing, research).claims) == told
 
 
-def test_an_answer_with_another_value_than_its_slot_tells_both() -> None:
+def test_an_answer_with_another_value_than_its_slot_has_both() -> None:
     told = ("Ada Quill built it, the office of towers says.", "Bo Lind built it.")
     research = read(*told, slots=(Slot(name="builder", needed=False),))
     heavy = Finding(
@@ -242,7 +242,7 @@ def test_an_answer_with_another_value_than_its_slot_tells_both() -> None:
     assert {claim.intro for claim in answer.claims} == {"builder: Ada Quill / Bo Lind"}
 
 
-def test_what_came_closest_stands_beside_the_answer() -> None:
+def test_what_came_closest_is_not_part_of_the_answer() -> None:
     research = read("Acme Pumps is in Ulm.", "It makes pumps.")
     cited = [Cited(source=2, quote="It makes pumps.")]
     draft = Draft(answer="", citations=cited)

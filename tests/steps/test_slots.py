@@ -75,7 +75,7 @@ def read_slots(*rows: tuple[str, str, int, str]) -> dict[str, Any]:
     return {"slots": slots, "need_more": False, "new_queries": []}
 
 
-def test_a_run_that_is_stopped_says_what_its_facts_stand_on(
+def test_a_stopped_run_quotes_the_sources_of_its_facts(
     services: Services, settings: Settings
 ) -> None:
     """Also where no sentence of the evidence answers the question by itself."""

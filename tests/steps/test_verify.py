@@ -141,7 +141,7 @@ RAIN, HERE = "The weather was fine that year.", "It stands in Tampere to this da
         ("A [1]. B [2].", [(1, HERE), (2, RAIN)], "A [2]. B [1]."),
     ],
 )
-def test_a_quote_of_another_page_is_taken_from_the_page_where_it_stands(
+def test_a_quote_is_taken_from_the_page_that_has_it(
     answer: str, cited: list[tuple[int, str]], text: str
 ) -> None:
     """Word for word, and long enough to tell that page."""
@@ -151,7 +151,7 @@ def test_a_quote_of_another_page_is_taken_from_the_page_where_it_stands(
     assert all(q.text == sources[q.source - 1].page.text[q.start : q.end] for q in found.quotes)
 
 
-def test_a_judge_sees_a_sentence_of_a_page_too_with_what_stands_around_it() -> None:
+def test_a_judge_sees_a_sentence_of_a_page_with_its_context() -> None:
     """A page may deny or invent what stands in it word for word."""
     text = (
         "# Lies about phones\nThese are told to children. Nokia was founded by elves. None is true."
@@ -367,7 +367,7 @@ def test_values_of_slots_are_judged_in_the_same_call() -> None:
     ("says", "left"),
     [("supported", [("supported", "scripted")]), ("unsupported", []), ("", [("quoted", "rule")])],
 )
-def test_sentences_that_are_put_beside_a_draft_are_judged_in_the_same_call(
+def test_sentences_added_to_a_draft_are_judged_in_the_same_call(
     says: str, left: list[tuple[str, str]]
 ) -> None:
     world, judge = research(), Judge({LAKES[2]: says, "": "supported" if says else ""})

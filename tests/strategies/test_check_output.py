@@ -98,7 +98,7 @@ def test_nothing_read_is_nothing_proved(
     capsysbinary.readouterr()
 
 
-def test_what_was_found_and_read_is_told_first(offline: Settings) -> None:
+def test_what_was_found_and_read_comes_first(offline: Settings) -> None:
     result = check(REPORT, offline)
     counts = {"sources": 2, "read": 1, "claims": 5, "judged": 3, "holding": 1}
     assert result.shares.model_dump() == counts
@@ -213,7 +213,7 @@ def test_sources_are_dead_archived_retracted_or_closed(
     assert again.sources == result.sources, "a replay asks nobody"
 
 
-def test_the_page_stands_alone_and_escapes(offline: Settings) -> None:
+def test_the_page_loads_nothing_and_escapes(offline: Settings) -> None:
     page = to_html(check(REPORT.replace("<b>new</b>", "\\<script>"), offline))
     assert page.count("<script") == 1 and "&lt;script&gt;" in page
     assert "default-src &#x27;none&#x27;" in page and not re.search(

@@ -189,7 +189,7 @@ def test_queries_are_not_searched_twice(world: Services, loop: Settings) -> None
     assert len(world.search_queries) == 1 and notes(run)[1] == "These queries were searched before"
 
 
-def test_no_results_and_nothing_useful_are_told_in_plain_words(
+def test_no_results_and_nothing_useful_are_reported_in_plain_words(
     world: Services, loop: Settings
 ) -> None:
     """Where nothing was read yet, a query that is made anew does not end the search."""

@@ -250,7 +250,7 @@ def test_an_openai_server_with_tools_and_the_temperature_of_the_draft(
     assert world.forms[-1] == "json_schema"  # the form of the reply was not given up for it
 
 
-def test_broken_arguments_are_told_to_the_model(world: Services, openai: Settings) -> None:
+def test_broken_arguments_are_reported_to_the_model(world: Services, openai: Settings) -> None:
     broken = {"name": "search_web", "arguments": '{"query": "founder of Ve'}
     script_replies(world, [broken, *search_calls("founder of Velmora Works")])
     _, answer = run_checked_report(TOPIC, openai)
@@ -284,7 +284,7 @@ def test_claude_with_tools(world: Services, claude: Settings) -> None:
     assert thought["type"] == "thinking" and thought["signature"], "a turn goes back as it came"
 
 
-def test_thoughts_that_claude_does_not_take_back_are_told_as_text(
+def test_thoughts_that_claude_does_not_take_back_are_sent_as_text(
     world: Services, claude: Settings
 ) -> None:
     """As after a correction, which is not part of the conversation that follows."""

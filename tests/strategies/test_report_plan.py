@@ -132,7 +132,7 @@ def test_planning_is_one_call_and_no_search(world: Services, settings: Settings)
     assert not list(Path(str(settings.runs_dir)).glob("*.jsonl"))
 
 
-def test_a_given_plan_is_run_and_stands_in_the_journal(world: Services, settings: Settings) -> None:
+def test_a_given_plan_is_run_and_is_in_the_journal(world: Services, settings: Settings) -> None:
     world.think = Analyst([Fact("Who founded Velmora Works?", "Ada Lindqvist", "founded by")], {})
     wanted = {"plan": PLAN, "reader": "children", "max_citations": 1}
     run, answer = run_checked_report(TOPIC, settings.model_copy(update=wanted))

@@ -188,7 +188,7 @@ def test_a_page_is_described_once_a_round_and_not_again_when_it_was_read(
     assert hit_urls(gathered[-1][0][0]) == [world.url(BORN)]  # of the second round
 
 
-def test_a_long_page_is_told_by_its_best_passages(world: Services, settings: Settings) -> None:
+def test_a_long_page_is_shown_by_its_best_passages(world: Services, settings: Settings) -> None:
     """Not by its first 3,000 characters."""
     filler = "\n".join(f"The canteen serves soup number {n}." for n in range(400))
     world.pages[FIRM] = f"{filler}\nVelmora Works was founded by Ada Lindqvist.\n{filler}"

@@ -51,7 +51,7 @@ WON = "Argentina won the cup."
 GOOD = draft_sentence("Argentina won the cup [4].", (1, WON), (7, "Brazil won"))
 
 
-def test_only_citations_that_stand_are_kept_and_no_marker_of_the_model() -> None:
+def test_only_citations_that_are_found_are_kept_and_no_marker_of_the_model() -> None:
     lie = draft_sentence("Brazil won the cup [1].", (1, "Brazil won the cup"))
     two = draft_sentence("Argentina won the cup [1]. It is made of gold.", (1, WON))
     builder = SentenceClaims(research_of_one_page().sources, max_citations=None)
@@ -98,7 +98,7 @@ def test_a_summary_is_never_missing(world: Services, settings: Settings) -> None
     assert told == ["The founder is Ada Lindqvist.", "The city is Uppsala."]
 
 
-def test_sentences_that_contradict_each_other_are_told_as_a_conflict(
+def test_sentences_that_contradict_each_other_are_shown_as_a_conflict(
     world: Services, settings: Settings
 ) -> None:
     """Both sides, and in no other place. Numbers of no sentence say nothing."""

@@ -64,6 +64,6 @@ def test_a_long_hostile_reply_is_read_to_its_end() -> None:
     assert tags.find_all_contents("<query>" * 30_000 + "x", "query") == ["x"]
 
 
-def test_what_stands_first_decides_which_form_a_reply_has() -> None:
+def test_the_first_mark_decides_which_form_a_reply_has() -> None:
     assert tags.starts_with_tag("Either of {Ada, Eve}. <action>search_web")
     assert not tags.starts_with_tag('{"plan": "<action>search_web</action>"}')
