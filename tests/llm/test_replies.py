@@ -301,4 +301,4 @@ def test_tokens_from_a_cache_are_counted(services: Services) -> None:
     services.think = lambda asked: Raw(200, json.dumps(reported))
     assert ask(TASK, gemini(services)).costs[0].cached_tokens == 600
     config = services.bodies[0]["generationConfig"]
-    assert config["maxOutputTokens"] == 16_000, "there is room for thoughts"
+    assert config["maxOutputTokens"] == 16_000, "thoughts need tokens too"

@@ -227,7 +227,7 @@ def test_an_estimate_has_the_searches_that_cost_money(google: Settings) -> None:
 
 
 def test_what_gemini_writes_is_no_source(world: Services, google: Settings) -> None:
-    """The snippet of a page that cannot be read would stand in for it, were it the page's words."""
+    """The snippet would replace a page that cannot be read, were it the page's words."""
     world.pages = {}
     world.ground = lambda query: {
         "parts": [{"text": "Argentina won the 2022 FIFA World Cup."}],

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from mcp import types
 
 from agent.answer.schema import Answer
-from agent.cli.read import command as read_door
+from agent.cli.read import command as read_command
 from agent.errors import AgentError, ExternalCallError, ReadFailed, SearchFailed, UsageError
 from agent.mcp_server.pages import PageTools, ReadCall
 from agent.pages.fetch import PageReader
@@ -289,10 +289,10 @@ def test_the_read_command_asks_the_server_that_an_address_names(
     monkeypatch.chdir(tmp_path)
     with Server.start("ok") as http:
         place = "mcp://127.0.0.1/fetch/d%201"
-        door = partial(CliRunner().invoke, read_door, standalone_mode=False)
-        assert PAGE in door(["--mcp", http.url, "--format", "text", place]).stdout
+        run_read = partial(CliRunner().invoke, read_command, standalone_mode=False)
+        assert PAGE in run_read(["--mcp", http.url, "--format", "text", place]).stdout
         asked = len(http.headers)
-        refused = door(["--mcp", http.url, "mcp://other/fetch/1"])
+        refused = run_read(["--mcp", http.url, "mcp://other/fetch/1"])
         assert refused.return_value == 4 and "at no MCP server" in refused.stderr
         assert len(http.headers) == asked
 
