@@ -120,6 +120,14 @@ WAYS = {
 }
 
 
+def test_a_saved_page_says_the_same_as_its_markdown() -> None:
+    """Numbers set high without a link, and the list of sources as one of HTML."""
+    lines = (f'<li><a href="{u}">{t}</a></li>' for t, u in zip(TITLES, ADDRESSES, strict=True))
+    prose = (f"<p>{text.replace('p <', 'p &lt;')}</p>" for text in sections("<sup>N</sup>"))
+    page = f"<html><body><main>{''.join(prose)}<ol>{''.join(lines)}</ol></main></body></html>"
+    assert cites(read_report(page.encode())) == WANTED
+
+
 ONE, TWO = "https://one.example/ampere", "https://two.example/ellen"
 LINKED = {"The ship entered service in 2015.": {ONE}, "It cost 21.3 million euros.": {TWO}}
 
