@@ -1,4 +1,4 @@
-"""Checks a report that anybody wrote: does each sentence stand on the pages that it cites?"""
+"""Checks a report that anybody wrote: is each sentence supported by the pages that it cites?"""
 
 from __future__ import annotations
 
@@ -90,8 +90,8 @@ def command(**options: Any) -> int:
         body = _read_body(options)
         report = _read_report(body, options)
         beside = Path(options["report"]).parent if report and options["report"] != "-" else None
-        told = {**options, "report": report, "beside": beside}
-        settings, request = load_options(options), make_request(told)
+        fields = {**options, "report": report, "beside": beside}
+        settings, request = load_options(options), make_request(fields)
         if options["estimate"]:
             return _print_estimate(settings, request)
         with redirect_stdout(sys.stderr):  # libraries may print; standard output is the result's

@@ -75,7 +75,7 @@ def _evaluate(options: dict[str, Any]) -> tuple[Json, str]:
 
 
 def _new_results_file(settings: Settings) -> Path:
-    """The file of the answers where the user names none: beside the runs."""
+    """The file of the answers where the user names none: next to the runs."""
     from agent.run.header import new_run_name
     from agent.run.output_files import make_folder
     from agent.settings import user_folder
@@ -115,8 +115,8 @@ def _write_predictions(
     from agent.run.evaluation.figures import ABSTENTION, answer_text
 
     if path:
-        told = [
+        predictions = [
             {"prompt": question.prompt, "answer": answer_text(rows.get(n, {})) or ABSTENTION}
             for n, question in enumerate(questions, 1)
         ]
-        shell.write_file(path, json.dumps(told, ensure_ascii=False, indent=2) + "\n")
+        shell.write_file(path, json.dumps(predictions, ensure_ascii=False, indent=2) + "\n")

@@ -24,7 +24,7 @@ def follow(run: Run, options: dict[str, Any]) -> None:
     from agent.answer.event_format import format_event_json, format_event_line
     from agent.state.sanitizing import sanitize_for_display
 
-    told: set[str] = set()
+    reported: set[str] = set()
     events: Iterable[Event] = run
     shows_json = options["format"] == "json" and sys.__stdout__ and sys.__stdout__.isatty()
     is_quiet = options["verbose"] or options["events"] or shows_json
@@ -36,9 +36,9 @@ def follow(run: Run, options: dict[str, Any]) -> None:
     for event in events:
         notices = () if options["events"] else _find_notices(event, is_watched=is_watched)
         for what, notice in notices:
-            if what not in told:
+            if what not in reported:
                 shell.tell(sanitize_for_display(notice))
-                told.add(what)
+                reported.add(what)
         if options["verbose"]:
             shell.tell(format_event_line(event))
         if options["events"]:

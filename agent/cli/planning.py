@@ -65,5 +65,7 @@ def _ask_user(questions: tuple[str, ...], options: dict[str, Any]) -> tuple[str,
     """The user's answers, each with its question; an empty line leaves one open."""
     if not _is_asked(options):
         return ()
-    told = ((one, click.prompt(one, default="", show_default=False, err=True)) for one in questions)
-    return tuple(f"{one} {answer.strip()[:1000]}" for one, answer in told if answer.strip())
+    answers = (
+        (one, click.prompt(one, default="", show_default=False, err=True)) for one in questions
+    )
+    return tuple(f"{one} {answer.strip()[:1000]}" for one, answer in answers if answer.strip())

@@ -1,4 +1,4 @@
-"""A table of many things: rows found or given, each cell with the quote that it stands on."""
+"""A table of many things: rows found or given, each cell with the quote that supports it."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _run(names: str, columns: tuple[str, ...], options: dict[str, Any]) -> int:
 
 
 def _rows_file(names: str, columns: tuple[str, ...], out: Path | None, settings: Settings) -> Path:
-    """Where the rows are kept: beside the table, or, where it is only printed, beside the runs."""
+    """The file of the rows: next to the table, or next to the runs where it is only printed."""
     import hashlib
 
     from agent.run.header import journal_path
@@ -142,10 +142,10 @@ def _show(table: TableAnswer, summary: BatchSummary, out: Path | None) -> None:
     if out:
         shell.write_file(out, FORMATS[out.suffix.lower()](table))
         counts = Counter(cell.status for cell in table.cells)
-        told = {"rows": len(table.rows), "cells": dict(sorted(counts.items()))}
+        result = {"rows": len(table.rows), "cells": dict(sorted(counts.items()))}
         keys = {"left", "failed", "stopped", "usage", "seconds"}
-        told |= summary.model_dump(mode="json", include=keys)
-        shell.print_json({**told, "warnings": list(table.warnings), "out": str(out)})
+        result |= summary.model_dump(mode="json", include=keys)
+        shell.print_json({**result, "warnings": list(table.warnings), "out": str(out)})
     elif sys.__stdout__ and sys.__stdout__.isatty():
         shell.print_text(to_table_terminal(table))
     else:

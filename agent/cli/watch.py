@@ -1,4 +1,4 @@
-"""Watches: a question is asked again on a schedule, and what has changed is told."""
+"""Watches: a question is asked again on a schedule, and what has changed is reported."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def _read_interval(_: click.Context, __: click.Parameter, value: str | None) -> 
     """Seconds, from 30m, 12h, 1d or 1w."""
     if value is None:
         return None
-    told = re.fullmatch(r"(\d{1,6})([mhdw])", value.strip().lower())
-    seconds = int(told[1]) * UNITS[told[2]] if told else 0
+    match = re.fullmatch(r"(\d{1,6})([mhdw])", value.strip().lower())
+    seconds = int(match[1]) * UNITS[match[2]] if match else 0
     if not LEAST_SECONDS <= seconds <= MOST_SECONDS:
         raise click.BadParameter("give a time from 1m to a year: 30m, 12h, 1d, 1w.")
     return float(seconds)
@@ -129,7 +129,7 @@ def _check_until(stop: threading.Event, watches: Sequence[Watch], *, once: bool)
 
 
 def _check(watch: Watch) -> tuple[float, int]:
-    """Check a watch, and tell what went wrong; the seconds until it is due, and a status.
+    """Check a watch, and report what went wrong; the seconds until it is due, and a status.
 
     Raises what no later try can mend.
     """

@@ -1,1 +1,1 @@
-"""A door: research as a tool of other programs' models (Model Context Protocol)."""
+"""The MCP server: research as a tool of other programs' models (Model Context Protocol)."""

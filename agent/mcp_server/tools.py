@@ -49,13 +49,13 @@ class AuditCall(Frozen):
 
 
 class ServedTool(NamedTuple):
-    """A tool: what a model is told of it, what it takes, and what it does."""
+    """A tool: its description for a model, what it takes, and what it does."""
 
     description: str
     arguments: type[BaseModel]
     call: Callable[[Context, Any], Awaitable[types.CallToolResult]]
     is_free: bool = False  # calling it again costs nothing and changes nothing
-    is_closed: bool = False  # it asks nobody outside
+    is_closed: bool = False  # it makes no external call
 
 
 class Tools:
@@ -192,7 +192,7 @@ class Tools:
         return text
 
 
-# --- what a model is told of the tools: when to use each, and what it gives -----------------------
+# --- the descriptions of the tools: when to use each, and what it gives ---------------------------
 
 RESEARCH = (
     "Answer a question from sources: plans, searches, reads pages, checks each sentence. Use it "

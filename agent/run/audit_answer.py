@@ -222,14 +222,14 @@ def _check_claims(answer: Answer, evidence: JournalEvidence) -> Iterator[Failure
                 yield f"{where}.calculation", fault
             continue
         places = evidence.quote_places(cited)
-        told = Assessment(claim.verdict, claim.by, claim.calculation)
+        stated = Assessment(claim.verdict, claim.by, claim.calculation)
         # a rule may have overruled a judge, whose word the answer does not have
-        judges = [None, Assessment("supported")] if claim.by in BY_RULES else [told]
+        judges = [None, Assessment("supported")] if claim.by in BY_RULES else [stated]
         own = [decide_verdict(claim.text, places, one) for one in judges]
         if evidence.is_older:  # which had no rule about names, and doubted more
             own += [decide_verdict(claim.text, places, one, names=False) for one in judges]
             own += [UNCHECKED]
-        if told not in own:
+        if stated not in own:
             yield f"{where}.verdict", "it is not what its quotes, numbers and calculation give"
 
 
@@ -279,9 +279,9 @@ def _check_slots(answer: Answer, evidence: JournalEvidence) -> Iterator[Failure]
             quotes = [(one.quote, one.title) for one in _find_cited(cited, answer)]
             if value is not None and not any(holds_value(q, value, t) for q, t in quotes):
                 yield f"slots.{name}{path}.value", "none of its quotes has it"
-        told = Assessment(slot.verdict, slot.by)
+        stated = Assessment(slot.verdict, slot.by)
         places = evidence.quote_places(_find_cited(slot.citations, answer))
-        if told != decide_value(str(slot.value), places, told if slot.by else None):
+        if stated != decide_value(str(slot.value), places, stated if slot.by else None):
             yield f"slots.{name}.verdict", f"{slot.verdict} is not what checking it says"
 
 
@@ -311,7 +311,7 @@ def _audit_check(result: CheckResult, evidence: JournalEvidence) -> Audited:
 
 
 def _find_check_failures(result: CheckResult, evidence: JournalEvidence) -> Iterator[Failure]:
-    """Where a result does not stand on the report and on the pages of the journal."""
+    """Where a result is not supported by the report and the pages of the journal."""
     report = result.report
     text = report.text if report else ""
     if report and report.sha256 != hash_text(text, "replace"):

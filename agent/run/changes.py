@@ -92,7 +92,7 @@ class QuotedPage(Frozen):
 
 
 class Known(Frozen):
-    """A value, or a statement in words, with the quotes that it stands on. `since`: first seen."""
+    """A value, or a statement in words, with the quotes that support it. `since`: first seen."""
 
     value: Scalar
     since: str
@@ -136,7 +136,7 @@ def _to_known(value: Scalar, cited: Iterable[int], answer: Answer) -> Known:
 def find_slot_changes(old: dict[str, Known], new: dict[str, Known]) -> Iterator[Change]:
     """The slots that have another value, or one for the first time. One that is missing is none.
 
-    A value that stood in the old quotes too is only another choice among what they say.
+    A value that was in the old quotes too is only another choice among what they say.
     """
     for name, now in new.items():
         before = old.get(name)

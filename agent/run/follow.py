@@ -60,7 +60,7 @@ def find_chain(parent: ParentRun, folder: Path, named: Path | None) -> list[Path
     """The journals of the run that is followed, of the one before it, and so on, as far as found.
 
     `folder`: of the journal that follows. `named`: where the user says that the first one is. A
-    journal elsewhere than its header says is looked for beside the one that follows it. A file of
+    journal elsewhere than its header says is looked for next to the one that follows it. A file of
     another run is none of them.
     """
     chain: list[Path] = []

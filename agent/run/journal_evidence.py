@@ -31,7 +31,7 @@ class JournalEvidence(NamedTuple):
         return next((page.text for page in self.pages.get(citation.page_sha256, ())), default)
 
     def quote_places(self, citations: Sequence[Citation]) -> tuple[QuotePlace, ...]:
-        """Where the quotes stand. Of an unknown page, the quote is taken for the whole text."""
+        """The places of the quotes. Of an unknown page, the quote is taken for the whole text."""
         return tuple(
             QuotePlace(
                 self.page_text(c, c.quote), c.title, c.start, c.end, is_retracted(c.work), c.id

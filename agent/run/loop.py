@@ -1,4 +1,4 @@
-"""A run: the loop that every door reads, from a topic to its answer."""
+"""A run: the loop that every interface reads, from a topic to its answer."""
 
 from __future__ import annotations
 

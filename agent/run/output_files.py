@@ -1,4 +1,4 @@
-"""Output that is written whole, or not at all: bytes to a stream, files beside the old ones."""
+"""Output that is written whole, or not at all: bytes to a stream, files next to the old ones."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def require_writable(path: Path | None) -> None:
 
 
 def write_file(path: Path, text: str | bytes, *, is_private: bool = False) -> None:
-    """Write a file whole, as UTF-8, or leave what stands there. Raises OutputFailed.
+    """Write a file whole, as UTF-8, or leave what is there. Raises OutputFailed.
 
     A link stays, and its file is written. A device, a pipe and the file under a standard stream are
     written as they are. `is_private`: its owner alone can read the file afterwards.
@@ -117,7 +117,7 @@ def _is_replaceable(path: Path) -> bool:
 
 
 def _replace_file(path: Path, data: bytes, *, is_private: bool) -> None:
-    """Write a new file beside the old one, and rename it. Raises OSError."""
+    """Write a new file next to the old one, and rename it. Raises OSError."""
     mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
     if mode is not None and not os.access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
@@ -140,7 +140,7 @@ def _replace_file(path: Path, data: bytes, *, is_private: bool) -> None:
 
 
 def _overwrite_file(path: Path, data: bytes) -> None:
-    """Write over a file whose directory allows no other one, once there is room. Raises OSError."""
+    """Overwrite a file whose directory allows no other one, if space is left. Raises OSError."""
     with path.open("r+b", buffering=0) as file:
         if hasattr(os, "posix_fallocate"):  # macOS and Windows have none
             os.posix_fallocate(file.fileno(), 0, max(len(data), 1))

@@ -1,4 +1,4 @@
-"""How a run reads pages: the web reader, with what is added to it and what stands before it."""
+"""How a run reads pages: the web reader, with what is added to it and what comes before it."""
 
 from __future__ import annotations
 

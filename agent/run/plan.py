@@ -20,7 +20,7 @@ class PlannedRun(NamedTuple):
 
     plan: Plan
     name: str
-    warnings: tuple[str, ...]  # of what stood in for a model
+    warnings: tuple[str, ...]  # of fallbacks for a model
 
 
 def plan_report(

@@ -1,4 +1,4 @@
-"""Runs for code that awaits: `aresearch`, a thin door over the run, which goes in a thread."""
+"""Runs for code that awaits: `aresearch`, over a run in a thread."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The library of runs: their journals in one folder, and what their user calls them.
 
-A title and tags are in a small file beside the journal. So a journal stays as the run wrote it.
+A title and tags are in a small file next to the journal. So a journal stays as the run wrote it.
 """
 
 from __future__ import annotations

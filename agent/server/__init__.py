@@ -1,1 +1,1 @@
-"""A door: research over HTTP."""
+"""The HTTP server: research, its page, and the API of OpenAI."""

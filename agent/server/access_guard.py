@@ -81,8 +81,8 @@ class AccessGuard:
         method, headers, started = scope["method"], Headers(scope=scope), time.monotonic()
         if method == "HEAD":  # probes send it; uvicorn leaves the body out
             scope = {**scope, "method": "GET"}
-        told = headers.get("x-request-id", "")
-        request_id = told if REQUEST_ID.fullmatch(told) else uuid.uuid4().hex
+        sent = headers.get("x-request-id", "")
+        request_id = sent if REQUEST_ID.fullmatch(sent) else uuid.uuid4().hex
         scope.setdefault("state", {})["request_id"] = request_id
         status = 0
 

@@ -47,7 +47,7 @@ class Activity(Frozen):
 def describe_activity(research: Research, corpus: str, *, is_answered: bool = False) -> Activity:
     """What a run did so far.
 
-    `corpus` is where its corpus lies, which is not told. Any thread may call this.
+    `corpus` is where its corpus lies, which is not shown. Any thread may call this.
     """
     addresses = CorpusAddresses(corpus)
     return Activity(

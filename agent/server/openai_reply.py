@@ -1,6 +1,6 @@
 """An answer in OpenAI's wire form: whole, and as a stream while the run goes on.
 
-`start_index` and `end_index` are characters of the text: of the mark, not of what it stands for.
+`start_index` and `end_index` are characters of the text: of the mark, not of its quote.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class ChatReply:
     """The reply to `POST /v1/chat/completions`."""
 
     def __init__(self, model: str, live: LiveRun, *, has_usage: bool = False) -> None:
-        """`has_usage`: a stream tells the usage, in a chunk of its own."""
+        """`has_usage`: a stream ends with the usage, in a chunk of its own."""
         self._live = live
         self._has_usage = has_usage
         self._head = {"id": f"chatcmpl-{live.id}", "created": int(time.time()), "model": model}

@@ -1,7 +1,7 @@
 """What a chat program asks in OpenAI's wire form, as a question.
 
 The question is the last message of the user. Of those before it the run is followed that gave the
-last answer, which ends with its name; else they only tell what the question means.
+last answer, which ends with its name; else they only show what the question means.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from agent.state import EarlierAnswer
 from agent.state.claims import LONGEST_EARLIER, MAX_EARLIER
 from agent.state.sanitizing import sanitize_line
 
-#: Each model, and the settings that it stands for.
+#: Each model, and the settings that it selects.
 MODELS: dict[str, dict[str, Any]] = {
     "research": {},
     "research-quick": {"depth": "quick"},
@@ -99,7 +99,7 @@ class ChatRequest(BaseModel):
 
 
 def settings_of(model: str) -> dict[str, Any]:
-    """The settings that a model stands for. Raises Refused."""
+    """The settings that a model selects. Raises Refused."""
     if model in MODELS:
         return MODELS[model]
     fault = f"There is no model {model!r}. Choose from: {', '.join(MODELS)}."

@@ -1,4 +1,4 @@
-"""The routes of the page and its files, and what tells whether the server works."""
+"""The routes of the page and its files, and the health of the server."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def add_page_routes(app: FastAPI, backend: Backend) -> None:
         try:
             first = make_models(backend.settings)[0]
         except AgentError as error:
-            told = format_error(error.message, error.remedy)
-            return body.Status(ready=False, error=told, search=search, documents=takes)
+            message = format_error(error.message, error.remedy)
+            return body.Status(ready=False, error=message, search=search, documents=takes)
         known = {"provider": first.provider, "model": first.name}
         return body.Status(ready=True, search=search, documents=takes, **known)
 

@@ -67,7 +67,7 @@ class Runs:
         self.library = Library(settings)
         self._lock = threading.Lock()
         self._running: dict[str, LiveRun] = {}
-        self._ending = 0  # runs that have ended, but whose end is not told yet
+        self._ending = 0  # runs that have ended, but whose end is not reported yet
         self._queue: deque[LiveRun] = deque()
         self._finished: OrderedDict[str, LiveRun] = OrderedDict()
         self._closed = False
@@ -75,7 +75,7 @@ class Runs:
     def begin(
         self, topic: str, settings: Settings, request: RunRequest, *, detached: bool = False
     ) -> LiveRun:
-        """Start a run, or queue it until there is room for it.
+        """Start a run, or queue it until it can run.
 
         Raises UsageError or NotConfigured for a run that cannot be made, JournalError for one that
         has not ended and cannot be followed, Busy where the queue is full or the server ends.
@@ -182,7 +182,7 @@ class Runs:
             self.cancel(live)
 
     def wait(self, seconds: float) -> bool:
-        """Wait until no run is running and each end is told; returns whether that came in time."""
+        """Wait until no run is running and each end is reported; returns whether it was in time."""
         deadline = time.monotonic() + seconds
         while self._is_busy() and time.monotonic() < deadline:
             time.sleep(0.02)

@@ -37,7 +37,7 @@ from agent.state.sanitizing import sanitize_line
 
 LIFETIME = 86_400.0  # seconds
 MAX_TOTAL_BYTES = 1_000_000_000  # of all documents
-MAX_NAME = 150  # characters, and bytes of what stands before the suffix
+MAX_NAME = 150  # characters, and bytes before the suffix
 _PAGE = re.compile(r"(?:page|slide) (\d+)")
 
 

@@ -63,7 +63,7 @@ def run_checks(
 def _read_files(
     shell: Mapping[str, str], folder: Path
 ) -> tuple[dict[str, Variable], dict[str, Job]]:
-    """The variables, those of the shell alone where a file cannot be read; and what is told."""
+    """The variables, those of the shell alone where a file cannot be read; and what is reported."""
     dotenv_result = check_dotenv(folder, shell)
     try:
         variables = read_variables(shell, folder)

@@ -62,8 +62,8 @@ def _check_ocr() -> Result:
 
 def _check_key(name: str, variables: Mapping[str, Variable]) -> Result:
     """Who set a key, and whether it has only characters that keys have. The key is not shown."""
-    told = (variables.get(one, Variable("", "shell")) for one in reversed(synonyms(name)))
-    found = next((one for one in told if one.value.strip()), Variable("", "shell"))
+    values = (variables.get(one, Variable("", "shell")) for one in reversed(synonyms(name)))
+    found = next((one for one in values if one.value.strip()), Variable("", "shell"))
     key = found.value.strip()
     if not key.isascii() or any(char in key for char in " \t\r\n\"'"):
         remedy = "Write it without quotes, spaces or comments."

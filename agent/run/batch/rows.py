@@ -1,7 +1,7 @@
 """The output file of a batch: JSON Lines with one row per finished topic, appended atomically.
 
 The file is also the checkpoint of the batch: a topic that has a row is not researched again.
-A row is the answer object, preceded by the `id` of its topic. `FILE.batch`, beside the file, holds
+A row is the answer object, preceded by the `id` of its topic. `FILE.batch`, next to the file, holds
 the name of the batch, which is part of the names of its runs. So a new output file starts a new
 batch, whose runs do not resume the journals of an old one.
 """

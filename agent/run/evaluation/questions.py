@@ -65,7 +65,7 @@ def _parse_json(text: str) -> list[Any]:
     if text.lstrip()[:1] == "[":
         rows = parse_json(text)
         return rows if isinstance(rows, list) else []
-    lines = enumerate(text.split("\n"), 1)  # not splitlines(): U+2028 may stand inside a string
+    lines = enumerate(text.split("\n"), 1)  # not splitlines(): U+2028 may be inside a string
     return [_parse_line(line, n) for n, line in lines if line.strip()]
 
 

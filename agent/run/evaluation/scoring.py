@@ -49,9 +49,9 @@ def _is_punctuation(char: str) -> bool:
 
 
 def contains_gold(text: str, golds: Sequence[str]) -> float:
-    """Return 1 if a gold answer stands in a text at token borders, both normalised, else 0.
+    """Return 1 if a gold answer is in a text at token borders, both normalised, else 0.
 
-    Punctuation may separate two tokens or stand inside one: both readings are tried.
+    Punctuation may separate two tokens or be inside one: both readings are tried.
 
     Source: the lenient match of open-domain question answering, `accuracy` in Mallen et al. 2023
     (PopQA).

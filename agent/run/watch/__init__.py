@@ -1,1 +1,1 @@
-"""A door: questions that stay, and are told when their answer changes."""
+"""Watches: questions that are asked again on a schedule, with notices when the answer changes."""

@@ -4,11 +4,11 @@ Pages are found in another order, read with other advertisements, or down for a 
 answer otherwise, and nothing in the world has changed. So a change counts on one of three grounds:
 
 - the page that says so was read before, and did not have these words then;
-- the pages on which the old value stood were read again, and none has the old words any more;
-- the page that says so dates itself on the day on which the old value was last told, or later.
+- the pages with the old value were read again, and none has the old words any more;
+- the page that says so dates itself on the day on which the old value was last reported, or later.
 
-It never counts while a page on which the old value stood cannot be read, nor where the words of the
-new one stood on their page before. A page that is gone is no witness any more. Where no ground is
+It never counts while a page with the old value cannot be read, nor where the words of the
+new one were on their page before. A page that is gone is no source any more. Where no ground is
 left, a change counts once `ENOUGH_RUNS` runs in succession say the same: the answer has changed.
 """
 
@@ -61,7 +61,7 @@ class Grounds:
 
     def weigh(self, change: Change) -> Weight:
         """How far the sources bear a change out. With `some` it is to be seen again."""
-        if change.old is None:  # what was never told is no second choice
+        if change.old is None:  # what was never reported is no second choice
             return "enough"
         if self._earlier is None:
             self._earlier = self._read_texts()
@@ -122,7 +122,7 @@ def _text_of_failure(outcome: Outcome | None) -> str | None:
 
 
 def _stands(page: QuotedPage, value: Scalar, texts: Iterable[str]) -> bool:
-    """Whether what a quote says of a value stands in one of the texts of its page.
+    """Whether what a quote says of a value is in one of the texts of its page.
 
     Beside that sentence a quote may hold others, which change with every visit.
     """

@@ -1,4 +1,4 @@
-"""Watches: questions that are asked again. Each has a small file beside the journals of runs."""
+"""Watches: questions that are asked again. Each has a small file next to the journals."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from agent.settings import Settings
 from agent.state import Frozen, Scalar
 
 MAX_BYTES = 20_000_000  # of a watch's file
-MAX_RUNS = 10  # whose pages are looked at before a change is told
+MAX_RUNS = 10  # whose pages are looked at before a change is reported
 
 
 class Notice(Frozen):

@@ -1,6 +1,6 @@
-"""One watch: asks its question again, and keeps and tells what has changed.
+"""One watch: asks its question again, records what has changed and sends notices.
 
-What is to be told is written into the watch's file together with the new state, before any channel
+Each notice is written into the watch's file together with the new state, before any notifier
 gets it, and struck out there once the channel has it. So a process that is killed at any moment
 tells each change at least once; the id of a notice tells a second telling from a second change.
 """
@@ -50,7 +50,7 @@ class Watch:
     ) -> None:
         self.question = clean_topic(question)
         self.problems: list[AgentError] = []  # of the last check: notifiers that failed
-        self.note = ""  # why the last check told nothing, where that is worth a word
+        self.note = ""  # why the last check sent no notice
         self.unchanged_since = ""  # ISO 8601, where the last check saw that nothing has changed
         self._settings = settings
         self._every = every
@@ -67,9 +67,9 @@ class Watch:
             self._run.stop()
 
     def check(self) -> float:
-        """Ask if it is due, and tell what has changed; returns the seconds until it is due again.
+        """Ask if it is due, and report changes; returns the seconds until it is due again.
 
-        What an earlier process left untold is told first. Raises AgentError where nothing could be
+        Notices that an earlier process left are sent first. Raises AgentError if nothing could be
         asked; nothing that was known is lost then.
         """
         self.problems, self.note, self.unchanged_since = [], "", ""
@@ -127,7 +127,7 @@ class Watch:
         if is_first:
             notices = [_make_notice(state, answer, kind="state", values=slots)]
         values = state.values | _values_to_keep(state.values, slots, changes)
-        # what is not told yet must not count as said before
+        # what is not reported yet must not count as reported
         is_settled = len(changes) == len(possible) and answer.run and answer.run.journal
         journals = [answer.run.journal] if is_settled and answer.run else []
         left = tuple(self._notifiers)
@@ -225,13 +225,13 @@ def _values_to_keep(
 # --- notices -----------------------------------------------------------------------------------
 
 
-def _make_notice(state: WatchState, answer: Answer, **told: Any) -> Notice:
-    """A notice. Its id is the same whenever and however often this one is told."""
+def _make_notice(state: WatchState, answer: Answer, **fields: Any) -> Notice:
+    """A notice. Its id is the same whenever and however often this one is sent."""
     run = answer.run.id if answer.run else ""
-    about = "\n".join((state.id, run, told.get("what", "")))
+    about = "\n".join((state.id, run, fields.get("what", "")))
     own = {"id": hash_text(about, "replace")[:32], "at": utc_now(), "run": run}
     own |= {"watch": state.id, "question": state.question, "answer": answer.answer}
-    return Notice.model_validate({**told, **own})
+    return Notice.model_validate({**fields, **own})
 
 
 def _strike_out(state: WatchState, notice: Notice, name: str) -> WatchState:
