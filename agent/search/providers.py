@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
-from typing import cast
 
 from agent.calls.plugins import load_plugin, plugin_names
 from agent.errors import UsageError
@@ -18,23 +17,26 @@ from agent.search.provider_chain import Provider, SearchChain
 from agent.search.scholar.fusion import Scholar
 from agent.search.search_options import SearchOptions
 from agent.search.service import Service
-from agent.settings import DEFAULT_PROVIDERS, KEY_VARIABLES, Settings
+from agent.settings import BASE_URLS, DEFAULT_PROVIDERS, KEY_VARIABLES, Settings
 from agent.settings.mcp_servers import find_mcp_servers
 
 #: Services that are asked side by side under one name, and each of them by its own.
 SETS: tuple[type[SideBySide], ...] = (Scholar, Code)
 
 
-def _load_class(place: str) -> type[Service]:
-    module, _, name = place.partition(":")
-    return cast(type[Service], getattr(import_module(f"agent.search.{module}"), name))
+def _load_service(name: str) -> type[Service]:
+    """The subclass of `Service` that the module of a name defines."""
+    module = import_module(f"agent.search.{name}")
+    return next(
+        one
+        for one in vars(module).values()
+        if isinstance(one, type) and issubclass(one, Service) and one.__module__ == module.__name__
+    )
 
 
-#: Services by name: those that are asked by themselves, as module and class, and those of a set.
+#: Services by name: each with a module of its name in this folder, and those of a set.
 SERVICES = {
-    place.partition(":")[0]: _load_class(place)
-    for place in "serpapi:SerpApi exa:Exa tavily:Tavily serper:Serper wikipedia:Wikipedia "
-    "searxng:SearXNG brave:Brave wolfram:Wolfram".split()
+    name: _load_service(name) for name in BASE_URLS if find_spec(f"agent.search.{name}")
 } | {name: service for one_set in SETS for name, service in one_set.services.items()}
 #: Name in SEARCH_PROVIDERS -> how to build it. Without its key, `search` names the missing setting.
 PROVIDERS: dict[str, Callable[[Settings, SearchOptions], Provider]] = {
