@@ -49,7 +49,7 @@ bench: $(VENV)/dev ## Measure speed and memory into evals/benchmarks/RESULTS.md
 eval: $(VENV)/dev ## Measure the quality of answers into evals/RESULTS.md
 	@$(PY) -m evals $(ARGS)
 
-pictures: $(VENV)/dev ## Take pictures of the page in each state, into docs/pictures; ARGS=empty for some
+pictures: $(VENV)/dev ## Take the pictures of the page that the documents show, into docs/pictures
 	@$(PY) -m tests.support.pictures docs/pictures $(ARGS)
 
 fuzz: $(VENV)/fuzz ## Read hostile input of every format for five minutes; ARGS="--seconds 30 html pdf"

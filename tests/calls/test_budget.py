@@ -149,3 +149,19 @@ def test_what_calls_under_way_may_cost_is_kept_for_them() -> None:
     assert left.tokens == 40 and left.usd == pytest.approx(0.8)
     budget.release(large)
     budget.reserve_call(small)
+
+
+@pytest.mark.slow
+def test_a_judge_that_hangs_leaves_only_its_own_claim_unchecked(
+    world: Services, settings: Settings
+) -> None:
+    think = world.think
+    hang = Raw(200, "{}", delay=20)
+    world.think = lambda asked: (
+        hang if asked.task == "verify" and ">The winner is" in asked.prompt else think(asked)
+    )
+    answer = ended(settings.model_copy(update={"verify_batch": 1, "max_seconds": 3.0}))
+    assert {claim.text: claim.verdict for claim in answer.claims} == {
+        "The winner is Argentina.": "unchecked",
+        "The born is Rosario.": "supported",
+    }

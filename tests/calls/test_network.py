@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from agent.calls.gemini_api import GeminiAccount, GeminiConnection
-from agent.calls.transport import CERTIFICATES, find_proxy
+from agent.calls.transport import CERTIFICATES, find_proxy, load_tls_context
 from agent.errors import ExternalCallError, ModelFailed
 from agent.llm.gemini import Gemini
 from agent.llm.openai_compatible import OpenAICompatible
@@ -176,3 +176,8 @@ def test_no_proxy_comes_first(
     monkeypatch.setenv("http_proxy", "proxy.example:3128")
     monkeypatch.setenv("no_proxy", excluded)
     assert find_proxy(url, ModelFailed) == ("http://proxy.example:3128" if proxied else None)
+
+
+def test_certificates_and_host_names_are_verified_by_default() -> None:
+    context = load_tls_context()
+    assert context.verify_mode == ssl.CERT_REQUIRED and context.check_hostname

@@ -211,3 +211,14 @@ def test_an_answer_that_was_cut_short_passes_before_and_after(calls: int, tmp_pa
     for value in (whole, partial):
         found = audit_answer(value)
         assert found["ok"] and found["stored"], found["failures"]
+
+
+@pytest.mark.parametrize("name", ["/etc/passwd", "/dev/zero", "/proc/self/mem", "\ud800", "a\0b"])
+def test_a_file_that_an_answer_names_as_its_journal_is_not_shown(
+    name: str, answer: Json, tmp_path: Path
+) -> None:
+    file = tmp_path / "answer.json"
+    file.write_text(json.dumps(answer | {"run": {**answer["run"], "journal": name}}))
+    status, report = command(str(file), cwd=tmp_path)
+    assert status == 2 and report["error"]["remedy"]
+    assert "root" not in report["error"]["message"]

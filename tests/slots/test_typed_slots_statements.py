@@ -176,3 +176,10 @@ def test_a_list_that_breaks_its_limits_is_missing() -> None:
     kept, data, warnings = keep_valid(limited, found)
     assert data == {"names": None} and kept["names"].status == "missing"
     assert "names" in warnings[0]
+
+
+def test_hosts_of_one_owner_count_once() -> None:
+    hosts = ("https://a.cupfan.com/", "https://b.cupfan.com/", "https://cupfan.com/")
+    texts = ("France won it.", "The cup went to France.", "It was France that had the cup at last.")
+    pages = [build_source(n, texts[n - 1], host) for n, host in enumerate(hosts, 1)]
+    assert weigh(pages, *["France"] * 3).weight == 0.4

@@ -10,6 +10,7 @@ import re
 import signal
 import socket
 import sys
+import time
 from collections.abc import Iterator
 from email.message import Message
 from http.server import BaseHTTPRequestHandler
@@ -328,3 +329,26 @@ def test_ctrl_c_ends_the_wait_cleanly(shop: Services, tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (0, b"", b"Stopping.\n"), sys.version
+
+
+@pytest.mark.slow
+def test_a_watch_that_is_killed_reports_each_change_once(shop: Services, tmp_path: Path) -> None:
+    own = {**shop.environment(tmp_path), "HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    own["PYTHONPATH"] = str(Path(__file__).parents[3])
+    words = ("-m", "agent.cli", "watch", QUESTION, "--slots", "price", "--once", "--out", "n.jsonl")
+    notices = tmp_path / "n.jsonl"
+    moments = (lambda: len(shop.page_requests) > 0, notices.exists)
+    for price, is_moment in zip((120, 99), moments, strict=True):
+        shop.pages["shop"] = page(price)
+        notices.unlink(missing_ok=True)
+        shop.page_requests.clear()
+        for is_killed in (True, False):
+            with start_command(*words, cwd=tmp_path, env=own, stdout=-1, stderr=-1) as process:
+                while is_killed and process.poll() is None and not is_moment():
+                    time.sleep(0.001)
+                if is_killed and process.poll() is None:
+                    process.kill()
+                process.communicate(timeout=60)
+        rows = [json.loads(line) for line in notices.read_text("utf-8").splitlines()]
+        values = [(row["new"] or row["values"]["price"])["value"] for row in rows]
+        assert values == [f"{price} euros"]

@@ -98,6 +98,12 @@ class Image:
         assert answer["run"]["journal"] is None and len(answer["warnings"]) > 1
         return _expect_argentina(answer)
 
+    def hardened_it_answers(self) -> str:
+        hard = [*HARD, *ANY_USER, "--tmpfs", "/tmp"]
+        answer = self._ask("--offline", TOPIC, env={}, run=hard)
+        assert answer["run"]["journal"]
+        return _expect_argentina(answer)
+
     def its_code_cannot_be_written(self) -> str:
         find = ["--entrypoint", "find", IMAGE, "/venv", "-writable", "-not", "-type", "l"]
         assert self._docker("run", "--rm", *find) == ""
@@ -127,6 +133,15 @@ class Image:
             answer = json.loads(self._docker("logs", container))
             self._docker("rm", container)
         return f"{seconds:.1f} s, status {answer['status']}"
+
+    def compose_runs_it(self) -> str:
+        compose = _compose()
+        if not compose:
+            return "not tried, no compose in this client"
+        (self._checkout / ".env").unlink()
+        answer = json.loads(self._do([*compose, "run", "--rm", "agent", "--offline", TOPIC]))
+        assert answer["run"]["journal"].startswith("/data/"), answer["warnings"]
+        return _expect_argentina(answer)
 
     def compose_serves_the_page_and_the_api(self) -> str:
         """Healthy, a token on its log, an answer for that token alone, and a clean end."""
