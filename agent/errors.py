@@ -3,7 +3,7 @@
 AgentError               kind, message, remedy: the answer's `error` field
 ├── UsageError           the request is invalid                                       exit 2
 ├── NotConfigured        a key or a setting that the run needs is absent              exit 1
-├── Busy                 no room for one more run, or for a document                  HTTP 429
+├── Busy                 the server is full: of runs, or of documents                 HTTP 429
 ├── OutputFailed         standard output or a file cannot be written whole            exit 1
 ├── JournalError         the journal cannot be read, or is in use                     exit 1
 │   ├── JournalBusy      another run is writing it
@@ -51,7 +51,7 @@ class AgentError(Exception):
 
 
 def as_agent_error(error: BaseException) -> AgentError:
-    """The error itself; any other exception is a bug, and told by its type alone."""
+    """The error itself; any other exception is a bug, and named by its type alone."""
     if isinstance(error, AgentError):
         return error
     return AgentError(f"Internal error: {type(error).__name__}", "Please report this.")
@@ -75,7 +75,7 @@ class NotConfigured(AgentError, ValueError):
 
 
 class Busy(AgentError):
-    """There is no room: for one more run, or for a document."""
+    """The server is full: of runs, or of documents."""
 
     kind = "busy"
 

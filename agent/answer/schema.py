@@ -35,7 +35,7 @@ class Citation(Frozen):
     end: int
     place: str = seldom(
         "",
-        "where in the document the quote stands, such as `page 12`; absent for pages "
+        "where in the document the quote is, such as `page 12`; absent for pages "
         "that have no such places",
     )
     match: Literal["exact", "normalized", "none"]

@@ -15,7 +15,7 @@ _TABLE, LONG_TABLE = re.compile(r"(?:^[^\n]* \| [^\n]*\n?)++", re.M), 500
 
 
 class PassageSpan(NamedTuple):
-    """A passage, and where the heading of its section stands (empty where there is none)."""
+    """A passage, and where the heading of its section is (empty where there is none)."""
 
     start: int
     end: int

@@ -27,7 +27,7 @@ def estimate_task_tokens(task: Task[Any]) -> int:
 def estimate_cost(models: Sequence[Model], prompt_tokens: int) -> Cost:
     """What a call of the first model may cost, with the longest reply.
 
-    The dollars are 0 if its price is not known; the extractive engine costs nothing.
+    The dollars are 0 if its price is not known; the extractive backend costs nothing.
     """
     if not models or models[0].provider == "extractive":
         return Cost()

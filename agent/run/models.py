@@ -30,7 +30,7 @@ SAMPLE_REPLY = Generation(text="", input_tokens=1, output_tokens=1)
 def make_models(settings: Settings) -> list[Model]:
     """Every model that the settings name; those of `llm` first, in its order.
 
-    Offline it is the extractive engine alone. Raises NotConfigured for a missing key or name of a
+    Offline it is the extractive backend alone. Raises NotConfigured for a missing key or name of a
     model, UsageError for an unknown provider, and for a cap in dollars where the price of a model
     that is asked first is not known.
     """

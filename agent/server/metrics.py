@@ -35,7 +35,9 @@ class Metrics:
             "agent_tokens", "Tokens of models.", ["direction"], registry=registry
         )
         self._usd = Counter("agent_usd", "US dollars, where a price is known.", registry=registry)
-        self._refused = Counter("agent_refused", "Requests without room.", registry=registry)
+        self._refused = Counter(
+            "agent_refused", "Requests refused by a full server.", registry=registry
+        )
         for outcome in OUTCOMES:  # from 0 on: a rate needs a first value
             self._runs.labels(outcome)
         self._load = Gauge("agent_runs_in_progress", "Runs by state.", ["state"], registry=registry)

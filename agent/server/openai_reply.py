@@ -35,8 +35,8 @@ class ChatReply:
     def whole(self, answer: Answer) -> Json:
         """The reply as one object."""
         said = write_chat_message(answer)
-        told = {"content": said.text, "refusal": None, "annotations": _nest(said)}
-        reply = self._chunk({}, "stop", message={"role": "assistant", **told})
+        fields = {"content": said.text, "refusal": None, "annotations": _nest(said)}
+        reply = self._chunk({}, "stop", message={"role": "assistant", **fields})
         usage = _count_tokens(answer)
         return {**reply, "object": "chat.completion", "usage": usage}
 
@@ -89,8 +89,8 @@ class ChatReply:
         return self._chunk({}) | {"event": {"type": kind, "data": data}}
 
     def _chunk(self, delta: Json, finish_reason: str | None = None, **message: Json) -> Json:
-        told = message or {"delta": delta}
-        choice = {"index": 0, **told, "logprobs": None, "finish_reason": finish_reason}
+        part = message or {"delta": delta}
+        choice = {"index": 0, **part, "logprobs": None, "finish_reason": finish_reason}
         return {**self._head, "object": "chat.completion.chunk", "choices": [choice]}
 
 
@@ -106,8 +106,8 @@ def _nest(said: ChatMessage) -> list[Json]:
 
 def _cite(said: ChatMessage) -> Iterator[Json]:
     for start, end, citation in said.marks:
-        told = {"title": source_title(citation), "url": citation.link}
-        yield {"start_index": start, "end_index": end, **told}
+        page = {"title": source_title(citation), "url": citation.link}
+        yield {"start_index": start, "end_index": end, **page}
 
 
 def _count_tokens(answer: Answer) -> Json:

@@ -24,7 +24,7 @@ _GAINS = {
         "SSL_CERT_FILE SSL_CERT_DIR REQUESTS_CA_BUNDLE CURL_CA_BUNDLE"
     ),
     "lets private pages into prompts": "allow_private_network fetch_through_proxy",
-    "gets what is searched and read, and stands in for it": "cache_dir",
+    "gets what is searched and read, and may replace it": "cache_dir",
     "gets the journals": "runs_dir",
     "is read, and decides what a cap in dollars allows": "prices_file",
     "lets other sites ask the server": "api_hosts",
@@ -37,7 +37,7 @@ _GAINS = {
 RISKS = {name: gain for gain, names in _GAINS.items() for name in names.split()}
 RISKS |= {f"base_urls.{service}": "gets the queries" for service in BASE_URLS}
 RISKS |= {f"base_urls.{service}": "gets the key and the queries" for service in KEY_VARIABLES}
-RISKS |= {"base_urls.archive": "gets the addresses of pages, and stands in for them"}
+RISKS |= {"base_urls.archive": "gets the addresses of pages, and may replace them"}
 #: Those of `RISKS` that matter offline: nothing else is used then.
 OFFLINE_RISKS = set("runs_dir cache_dir prices_file api_hosts api_token api_documents".split())
 #: The variables with keys that a run sends.

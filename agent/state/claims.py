@@ -24,7 +24,7 @@ class Form(Frozen):
 class Slot(Frozen):
     """A fact that an answer needs: `goalscorers`, `final.date`, `goals[].minute`.
 
-    `[]` in a name stands for each item of a list: such a slot has one value for each item. A slot
+    `[]` in a name means each item of a list: such a slot has one value for each item. A slot
     that the caller named is `needed`; a plan says of each slot whether it is.
     """
 
@@ -37,7 +37,7 @@ class Slot(Frozen):
 
 
 class Cited(Frozen):
-    """The words of a source that a sentence stands on."""
+    """The words of a source that support a sentence."""
 
     source: int = Field(default=0, description="id of the source")
     quote: str = Field(default="", description="the words of that source, copied exactly")

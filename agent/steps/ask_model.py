@@ -1,7 +1,7 @@
 """How a step asks a model, and the events that record the outcome.
 
 A step that can go on without a model asks with a fallback: an `Ask` that is not recorded and never
-fails, which is the extractive engine (`ExternalCalls.fallback`).
+fails, which is the extractive backend (`ExternalCalls.fallback`).
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from agent.state.urls import canonical_url
 #: with .2, 236 at 2,760 with .28, 229 at 2,591 with .35.
 LEAST_SHARE = 0.28
 #: The same for one section of many, whose questions are about one fact each. `python -m evals
-#: --only reports` told 100.0% and 100.0% at 593 and 721 tokens a fact with .4, 100.0% and 99.2% at
+#: --only reports`: 100.0% and 100.0% at 593 and 721 tokens a fact with .4, 100.0% and 99.2% at
 #: 544 and 769 with .44, 100.0% and 98.5% at 491 and 878 with .5. An only section may need several
 #: facts: of 170 questions of several hops (of the half for tuning) 130 were right with .28, 123
 #: with .4.

@@ -40,7 +40,7 @@ def settle(verified: Verified, research: Research, judge: Callable[[Quote], Clai
     Where sources disagree, both sides are said, as items below the slot's name and its values; of
     a report in its section of conflicts alone. Of several things of one name each has its own item,
     below what it is. What the answer needs of these comes first, the rest last. No fixed word
-    stands there, which would be in one language. A sentence that fails is left out. Without all of
+    is there, which would be in one language. A sentence that fails is left out. Without all of
     it the run says that it found no answer.
     """
     findings = verified.findings or tuple(research.findings.values())
