@@ -216,3 +216,25 @@ def test_over_http_it_is_guarded(over_http: Web) -> None:
         except httpx2.WriteError:
             is_refused = True
         assert is_refused == refused
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+def test_each_revision_of_the_protocol_serves_ten_clients_at_once(
+    mode: str, tmp_path: Path
+) -> None:
+    own = {"RUNS_DIR": f"{tmp_path}/runs", "CACHE_DIR": f"{tmp_path}/cache"}
+    configure = configure_from(own, offline=True)
+    server = Tools(configure, Runs(configure({}))).make_server()
+
+    async def ask() -> tuple[str, str]:
+        async with Client(server, mode=mode) as client:
+            done = await client.call_tool("research", {"question": TOPIC})
+            return str(client.protocol_version), done.structured_content["answer"]
+
+    async def crowd() -> list[tuple[str, str]]:
+        return await asyncio.gather(*(ask() for _ in range(10)))
+
+    [(version, answer)] = set(asyncio.run(crowd()))
+    assert answer.startswith("Argentina")
+    assert version == ("2025-11-25" if mode == "legacy" else mode)
