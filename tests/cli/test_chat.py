@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import pty
-import signal
 import subprocess
-import threading
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +13,6 @@ import pytest
 from tests.support.follower import FOLLOW_UP, OPEN, PARENT, set_up
 from tests.support.processes import start_command
 from tests.support.services import Services
-from tests.support.web import wait_until
 
 ROOT = Path(__file__).parents[2]
 
@@ -73,56 +68,3 @@ def test_what_a_chat_cannot_begin_with(world: Services, tmp_path: Path) -> None:
     assert run_chat(world, tmp_path, [PARENT], "--follow", "nobody")[0] == 2
     assert run_chat(world, tmp_path, [PARENT], "--llm", "openai")[0] == 1
     assert not world.model_requests
-
-
-@pytest.mark.slow
-def test_an_interrupt_stops_the_answer_and_not_the_chat(world: Services, tmp_path: Path) -> None:
-    think, reached, go_on = world.think, threading.Event(), threading.Event()
-
-    def hold(asked: Any) -> Any:
-        if asked.task == "reflect" and not go_on.is_set():
-            reached.set()
-            go_on.wait(30)
-        return think(asked)
-
-    world.think = hold
-    master, terminal = pty.openpty()
-    process = start_chat(world, tmp_path, stdin=terminal, stdout=terminal, stderr=terminal)
-    os.close(terminal)
-    seen = Screen(master)
-    with process:
-        seen.wait_for("> ")
-        os.write(master, f"{PARENT}\n".encode())
-        assert reached.wait(30)
-        process.send_signal(signal.SIGINT)
-        seen.wait_for("Stopping with the best answer so far")
-        go_on.set()
-        seen.wait_for("(partial;")
-        process.send_signal(signal.SIGINT)  # after the answer it ends nothing, nor at the prompt
-        os.write(master, b"\n")  # a line editor sees a signal that came before it waits by a key
-        seen.wait_for("exit or Ctrl-D")
-        os.write(master, f"{FOLLOW_UP}\n".encode())
-        seen.wait_for("1931")
-        seen.wait_for("(complete; 0 searches")
-        os.write(master, b"exit\n")
-        assert process.wait(30) == 0
-    os.close(master)
-
-
-class Screen:
-    """What a terminal shows, read as it comes."""
-
-    def __init__(self, master: int) -> None:
-        self._master = master
-        self._text = ""
-        threading.Thread(target=self._read, daemon=True).start()
-
-    def _read(self) -> None:
-        with suppress(OSError):  # the other side is closed
-            while data := os.read(self._master, 4096):
-                self._text += data.decode("utf-8", "replace")
-
-    def wait_for(self, text: str) -> None:
-        """Wait until a text is shown, and look no more at what is before its end."""
-        wait_until(lambda: text in self._text, 30)
-        self._text = self._text.partition(text)[2]

@@ -13,13 +13,11 @@ import jsonschema
 import pytest
 
 from agent import __version__
-from agent.cli import run_cli
 from tests.support.processes import clean_environment, start_command
 from tests.support.services import GEMINI_KEY, SERPAPI_KEY, ModelRequest, Raw, Services
 from tests.support.web import wait_until
 
 ROOT = Path(__file__).parents[2]
-DEMO = ROOT / "agent/demo"
 TOPIC = "Who won the 2022 FIFA World Cup?"
 
 
@@ -211,22 +209,3 @@ def test_the_second_interrupt_ends_at_once(world: Services, tmp_path: Path) -> N
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=10)
     assert process.returncode in (130, 0, 3)  # it may have answered between the two
-
-
-@pytest.mark.parametrize("form, begin", [("markdown", "# "), ("html", "<!doctype html>\n")])
-def test_the_answer_as_a_document(
-    form: str, begin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    asked = ["--offline", TOPIC, "--out", "answer", "--format", form]
-    for arguments, status, text in (
-        (asked, 0, "Argentina"),
-        ([TOPIC, f"--format={form}"], 1, "GEMINI"),
-        (["--nonsense", "--format", form], 2, "No such option"),
-    ):
-        assert run_cli(arguments) == status
-        shown = capfd.readouterr()
-        assert shown.out.startswith(begin) and text in shown.out
-        assert bool(shown.err) == (status in (1, 2))
-        if status == 0:
-            assert (tmp_path / "answer").read_text("utf-8") == shown.out

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from agent.cli.diagnosis.checks import find_secrets, missing_requirements, redact, run_checks
 from agent.cli.diagnosis.results import Check
-from agent.settings import user_file
 from tests.support.processes import run_command
 from tests.support.services import OPENAI_KEY, Raw, Services
 
@@ -90,20 +89,6 @@ def test_with_nothing_set_it_names_the_settings_and_exits_1(tmp_path: Path) -> N
     assert done.stdout.startswith("Not ready: no model, no search. It works with --offline")
 
 
-@pytest.mark.slow
-def test_the_origin_of_each_value_is_shown(services: Services, tmp_path: Path) -> None:
-    services.default_hits = ["a page"]
-    environment = services.environment(tmp_path)
-    (tmp_path / ".env").write_text(f"SERPAPI_API_KEY={environment.pop('SERPAPI_API_KEY')}\nX=1\n")
-    user_file().parent.mkdir(parents=True)
-    user_file().write_text(f"GEMINI_API_KEY={environment.pop('GEMINI_API_KEY')}\n")
-    found = find_checks(environment, tmp_path)
-    assert found["key SERPAPI_API_KEY"].detail == "set by .env"
-    assert found["key GEMINI_API_KEY"].detail == "set by the user's file"
-    assert found["user's file"].status == "warn" and "chmod 600" in found["user's file"].remedy
-    assert found["model gemini:gemini-3.8-flash"].status == found["search serpapi"].status == "ok"
-
-
 def test_what_a_folder_may_not_set_is_reported_and_not_used(
     services: Services, tmp_path: Path
 ) -> None:
@@ -117,16 +102,6 @@ def test_what_a_folder_may_not_set_is_reported_and_not_used(
     assert not services.search_queries and not services.model_requests
     trusted = run_checks(environment, tmp_path, 8.0, trust_env=True)
     assert "settings" not in {check.name for check in trusted}
-
-
-def test_one_model_of_two_is_enough(services: Services, tmp_path: Path) -> None:
-    environment = services.environment(tmp_path, GEMINI_MODEL="gemini-of-the-moon")
-    services.think = lambda asked: Raw(404, '{"error": {"code": 404, "message": "no such model"}}')
-    found = find_checks(environment, tmp_path)
-    missing = found["model gemini:gemini-of-the-moon"]
-    assert (missing.status, missing.remedy) == ("fail", "Check GEMINI_MODEL.")
-    assert found["search serpapi"].status == "warn", "a search without hits is not counted on"
-    assert missing_requirements(list(found.values())) == ["search"]
 
 
 def test_openai_is_tried(services: Services, tmp_path: Path) -> None:
@@ -151,17 +126,6 @@ def test_a_service_that_hangs_is_reported_and_blocks_nothing_else(
     assert found["search serpapi"].detail.startswith("no answer within 2.")
     assert found["model gemini:gemini-3.8-flash"].detail.startswith("no answer within 2.")
     assert found["agent"].status == "ok"
-
-
-def test_a_directory_that_cannot_be_written_is_reported(services: Services, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("in the way", encoding="utf-8")
-    blocked = str(tmp_path / "file" / "x")
-    found = find_checks(
-        services.environment(tmp_path, RUNS_DIR=blocked, CACHE_DIR=blocked), tmp_path
-    )
-    assert found["directory of journals"].status == "warn"
-    assert "RUNS_DIR" in found["directory of journals"].remedy
-    assert "CACHE_DIR" in found["directory of caches"].remedy
 
 
 def parts(keys: dict[str, str]) -> set[str]:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.support.processes import run_command, run_interpreter, start_command
-from tests.support.services import Raw, Services
+from tests.support.services import Services
 
 ROOT = Path(__file__).parents[2]
 TOPIC = "Who won the 2022 FIFA World Cup?"
@@ -88,11 +88,6 @@ def test_help_of_a_command_needs_no_extra(word: str, tmp_path: Path) -> None:
     refuse = f"import sys; sys.modules.update(dict.fromkeys({extras!r})); "
     done = in_pipe(word, "--help", home=tmp_path, code=refuse + CODE)
     assert done.status == 0 and done.out.startswith(f"Usage: research-agent {word} ")
-
-
-def test_a_misspelt_command_is_refused_with_its_name(tmp_path: Path) -> None:
-    done = in_pipe("chekc", "--offline", home=tmp_path)
-    assert done.status == 2 and not done.out and "Did you mean research-agent check?" in done.err
 
 
 def test_a_question_that_begins_with_a_command_has_a_remedy(tmp_path: Path) -> None:
@@ -170,15 +165,6 @@ def test_pages_cannot_command_the_terminal(tmp_path: Path) -> None:
     assert "owned" not in done.err.replace("\x1b]", "") or "\x1b]" not in done.err
 
 
-@pytest.mark.slow
-def test_the_file_of_out_has_the_form_of_its_name(tmp_path: Path) -> None:
-    for name, begin in (("a.json", "{"), ("a.md", "# ")):
-        done = in_terminal(TOPIC, "--offline", "--out", name, home=tmp_path)
-        assert done.status == 0 and STYLE.sub("", done.out).startswith(TOPIC)
-        kept = (tmp_path / name).read_text("utf-8")
-        assert kept.startswith(begin) and "\x1b" not in kept
-
-
 def test_an_error_is_reported_once(tmp_path: Path) -> None:
     done = in_terminal(TOPIC, home=tmp_path)
     assert done.status == 1 and not done.out
@@ -187,37 +173,6 @@ def test_an_error_is_reported_once(tmp_path: Path) -> None:
     error = json.loads(piped.out)["error"]
     message = "GEMINI_API_KEY is not set. Add it to .env, or run with --offline"
     assert (error["kind"], error["message"]) == ("not_configured", message)
-
-
-@pytest.mark.slow
-def test_progress_is_in_words_on_one_line(world: Services, tmp_path: Path) -> None:
-    done = in_terminal(TOPIC, home=tmp_path, **world.environment(tmp_path))
-    assert done.status == 0 and "Search: serpapi." in done.err
-    assert re.search(r"(Searching: .*|Reading pages), \d+ s.* · \d+ s", done.err), done.err
-    assert done.err.endswith("\x1b[?25h\r\x1b[1A\x1b[2K")  # the line is removed at the end
-
-
-@pytest.mark.slow
-def test_a_model_that_is_down_is_one_line(world: Services, tmp_path: Path) -> None:
-    honest = world.think
-    world.think = lambda a: Raw(503, "") if a.model == "gemini-3.8-flash" else honest(a)
-    environment = world.environment(tmp_path)
-    done = in_pipe(TOPIC, home=tmp_path, **environment)
-    lines = [line for line in done.err.splitlines() if "Warning" in line]
-    assert len(lines) == 1 and "gemini-3.8-flash" in lines[0]
-    answer = json.loads(done.out)
-    assert answer["degraded"] and answer["status"] == "complete"
-
-
-@pytest.mark.slow
-def test_that_only_wikipedia_is_searched_is_one_warning(world: Services, tmp_path: Path) -> None:
-    found = {"query": {"search": [{"title": "Final", "snippet": "Argentina won the cup."}]}}
-    world.pages["/w/api.php"] = Raw(200, json.dumps(found), {"Content-Type": "application/json"})
-    world.pages["/wiki/Final"] = "Argentina won the cup. The score was 4-2."
-    names = "exa,tavily,wikipedia"
-    environment = world.environment(tmp_path, SEARCH_PROVIDERS=names, WIKIPEDIA_BASE_URL=world.base)
-    done = in_pipe(TOPIC, home=tmp_path, **environment)
-    assert done.err == "Warning: Only Wikipedia is searched. Not set up: exa, tavily.\n"
 
 
 @pytest.mark.parametrize(
@@ -249,17 +204,6 @@ def test_runs_alone_lists_and_last_is_the_newest(tmp_path: Path) -> None:
         offline = [] if option == "--replay" else ["--offline"]
         done = in_pipe(option, "last", *question, *offline, home=tmp_path)
         assert done.status == 0 and json.loads(done.out)["citations"], done
-
-
-def test_an_audit_is_a_sentence_on_a_terminal(tmp_path: Path) -> None:
-    answer = json.loads(in_pipe(TOPIC, "--offline", home=tmp_path).out)
-    (tmp_path / "a.json").write_text(json.dumps(answer))
-    done = in_terminal("audit", "a.json", home=tmp_path)
-    assert done.status == 0 and done.out.startswith("Everything holds: ")
-    answer["citations"][0]["quote"] += "!"
-    (tmp_path / "a.json").write_text(json.dumps(answer))
-    done = in_terminal("audit", "a.json", home=tmp_path)
-    assert done.status == 1 and "citations[0].quote: " in done.out and "{" not in done.out
 
 
 @pytest.mark.slow

@@ -105,16 +105,6 @@ def test_a_form_has_what_was_filled_in(
     assert "boats: 12" in found["text"] and "remarks" not in found["text"]
 
 
-def test_on_a_terminal_it_is_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("xberg")
-    file = tmp_path / "ferries.docx"
-    body = "<w:p><w:r><w:t>The ferry runs daily.</w:t></w:r></w:p>"
-    file.write_bytes(with_parts(word(body), **{"word__media__a.png": "x"}))
-    status, out, _ = run(capsys, str(file), "--format", "text")
-    assert status == 0 and "The ferry runs daily." in out
-    assert out.endswith("Not read: 1 pictures: only text is read\n")
-
-
 def test_a_page_is_read_as_runs_read_it(
     web: PageServer, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -156,24 +146,6 @@ def test_what_is_in_an_archive_or_a_mailbox_is_read(
     mails = [f"From a Mon Nov 23\n{MAIL.format(word)}\n" for word in ("report", "invoice")]
     file.write_text("".join(mails))
     assert place_of(read(capsys, file), "The invoice is due") == "message 2, message"
-
-
-def test_an_article_in_jats_has_its_authors_and_references(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    name = "<name><surname>Berg</surname><given-names>Anna</given-names></name>"
-    head = f"<contrib-group><contrib>{name}</contrib><aff>Lab of Vik</aff></contrib-group>"
-    title = "<title-group><article-title>Quays</article-title></title-group>"
-    body = f"<body><sec><title>Results</title><p>{'The quay of oak is old. ' * 9}</p></sec></body>"
-    listed = "<back><ref-list><ref><label>1</label><p>Lie 2010, Piers</p></ref></ref-list>"
-    front = f"<front><article-meta>{title}{head}</article-meta></front>"
-    (tmp_path / "a.nxml").write_text(
-        f'<?xml version="1.0"?><article article-type="x">{front}{body}{listed}</back></article>'
-    )
-    found = read(capsys, tmp_path / "a.nxml")
-    assert found["title"] == "Quays" and not found["not_read"]
-    assert place_of(found, "Anna Berg") == place_of(found, "Lab of Vik") == "authors"
-    assert place_of(found, "Lie 2010, Piers") == "references"
 
 
 @pytest.mark.slow

@@ -14,7 +14,6 @@ from click.testing import CliRunner
 
 from agent.cli.commands import ASK, SUMMARIES
 from agent.cli.group import load_command
-from agent.cli.shell import split_commas
 
 ROOT = Path(__file__).parents[2]
 
@@ -33,20 +32,6 @@ def test_the_help_of_a_question_is_short_and_the_rest_is_one_option_away() -> No
     assert len(short) <= 45 and "--help-all" in "".join(short)
     done = CliRunner().invoke(ask, ["--help-all"])
     assert {"--max-rounds", "--trust-env"} < set(done.output.split())
-
-
-@click.command()
-@click.option("--names", callback=split_commas)
-def command(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    return names
-
-
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [([], None), (["--names", ""], ()), (["--names", " a, ,b,a ,"], ("a", "b"))],
-)
-def test_a_list_has_each_part_once_and_no_blanks(given: list[str], expected: object) -> None:
-    assert command.main(given, standalone_mode=False) == expected
 
 
 def run(

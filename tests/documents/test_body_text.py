@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from agent.documents import sniff
 from agent.documents.body_text import MAX_TEXT, UnreadablePage, normalize_text
-from agent.documents.pdf.joiner import HYPHEN, join_lines, split_lines
+from agent.documents.pdf.joiner import HYPHEN, join_lines
 from agent.documents.reading import read_body
 from tests.support.hostile_pages import HOSTILE
 from tests.support.office_files import pdf, shown
@@ -87,18 +87,6 @@ def test_layout_tables_and_navigation_are_no_data() -> None:
     assert "Elsewhere | Nowhere" not in read(PROSE * 3 + navbox)
     header = f'<div class="navheader">{navbox.replace("navbox", "")}</div>'  # of DocBook
     assert "Elsewhere | Nowhere" not in read(header + PROSE * 3)
-
-
-@pytest.mark.parametrize(
-    ("head", "title"),
-    [
-        ('<meta property="og:title" content="Graph &amp; Co"><title>T</title>', "Graph & Co"),
-        ("<title> The\n title – Site </title>", "The title – Site"),
-    ],
-)
-def test_titles(head: str, title: str) -> None:
-    page = f"<html><head>{head}</head><body><h1>Heading</h1>{PROSE}</body></html>"
-    assert read_body(page.encode()).title == title
 
 
 @pytest.mark.parametrize(
@@ -219,47 +207,12 @@ def test_the_order_of_right_to_left_lines_of_a_pdf_is_reported_as_unsure(data: P
     assert "الإنتاجية" in page.text  # a ligature is one glyph of two letters
 
 
-@pytest.mark.parametrize("turn", ["1 0 0 1 60 700", "0 1 -1 0 300 60"])
-def test_a_turned_page_is_read_from_its_top_and_its_rows_are_reported(turn: str) -> None:
-    prose = "(The ferry to Holm) Tj T* (leaves at noon.) Tj T* (It is back at six.) Tj"
-    cells = " ".join(
-        f"0 -14 Td ({a}) Tj 120 0 Td ({b}) Tj 120 0 Td ({c}) Tj -240 0 Td"
-        for a, b, c in (("Ampere", "12", "70"), ("Ellen", "31", "95"))
-    )
-    lines = f"BT /F 10 Tf {turn} Tm 14 TL {prose} 0 -14 Td {cells} ET"
-    found = read_body(pdf(lines), suffix=".pdf")
-    assert found.text == (
-        "The ferry to Holm leaves at noon.\nIt is back at six.\nAmpere 12 70\nEllen 31 95"
-    )
-    assert found.not_read == (("columns of rows of numbers", 2, "a PDF does not name them"),)
-
-
 def test_a_broken_pdf_says_so(data: Path) -> None:
     whole = (data / "pdf" / "multi_page.pdf").read_bytes()
     for body in (b"%PDF-1.7\nnothing", whole[:300]):
         with pytest.raises(UnreadablePage, match="PDF that is broken") as caught:
             read_body(body)
         assert caught.value.outcome == "invalid"
-
-
-def test_wrapped_lines_are_joined_and_others_are_not() -> None:
-    page = (
-        "1 Introduction\r\nThe first line of a paragraph is wrap\x02"
-        "ped within one of its words and\r\n"
-        "goes on in the second of its lines, up to its\r\nend.\r\n"
-        "• An item of a list that is long\r\n"
-        "• Another item of it that is long\r\n"
-        "Revenue of the year 614 600\r\nCosts of the year, all 318 320"
-    )
-    assert list(join_lines(split_lines(page))) == [
-        "1 Introduction",
-        "The first line of a paragraph is wrapped within one of its words and goes on in the second"
-        " of its lines, up to its end.",
-        "• An item of a list that is long",
-        "• Another item of it that is long",
-        "Revenue of the year 614 600",
-        "Costs of the year, all 318 320",
-    ]
 
 
 @pytest.mark.parametrize(
@@ -349,14 +302,6 @@ TYPES = st.sampled_from(
 )
 
 
-@pytest.mark.parametrize("odd", ["\x0b", "\uffff"])
-def test_what_is_no_xml_is_left_out_beside_what_is_removed(odd: str) -> None:
-    told = f"<p>The bridge{odd} <b hidden>not</b>{odd} was opened in 1904.<td>{odd}<table><tr><td>x"
-    page = f"<!doctype html><html>{told}{'<p>It leads over the river. ' * 40}"
-    found = read_body(page.encode(), "text/html; charset=utf-8")
-    assert "was opened in 1904." in found.text and odd not in found.text
-
-
 @ANY
 @given(st.sampled_from([b"", b"%PDF-1.4\n"]), st.binary(max_size=300), TYPES)
 def test_no_bytes_raise_anything_but_a_reason(mark: bytes, rest: bytes, content_type: str) -> None:
@@ -380,17 +325,6 @@ def test_goals_and_referees_of_a_real_page_are_kept(data: Path) -> None:
     assert "Jump to" not in text and "Privacy policy" not in text and "[edit]" not in text
 
 
-def test_a_short_page_loses_no_heading_and_no_term_of_a_list() -> None:
-    page = (
-        "<html><body><h2>Budget shares</h2><p>A data set of 1,729 households, by survey year.</p>"
-        "<dl><dt>wfood</dt><dd><p>food share</p></dd><dt>Term</dt><dd>meaning of it</dd></dl>"
-        "<p>Source: the statistical office, by way of a journal of econometrics.</p></body></html>"
-    )
-    text = read_body(page.encode(), "text/html").text
-    for line in ("Budget shares", "- wfood: food share", "- Term: meaning of it"):
-        assert line in text.split("\n")
-
-
 def test_what_a_component_keeps_in_its_shadow_is_read(data: Path) -> None:
     page = (data / "inputs" / "17-shadow.html").read_bytes()
     assert "412 metres long" in read_body(page, "text/html").text
@@ -399,20 +333,6 @@ def test_what_a_component_keeps_in_its_shadow_is_read(data: Path) -> None:
 def test_a_page_that_is_nested_too_deep_says_so() -> None:
     found = read_body(f"{PROSE}{'<div>' * 300}<p>The end of all of it.</p>".encode(), "text/html")
     assert found.note == "it is nested too deep to be read whole"
-
-
-def test_numbers_of_items_that_a_page_gives_itself_are_read() -> None:
-    opening = "<p>The clauses of the contract between the seller and the buyer are these.</p>"
-    item = "<li>{}{} holds for as long as the contract between them does.</li>".format
-    lists = (
-        f"<ol type=a start=3>{item('', 'Clause one')}{item('<p>', 'Clause two')}</ol>"
-        f"<ol reversed>{item('', 'Rule one')}{item('', 'Rule two')}</ol>"
-        f"<ol>{item('', 'Plain one')}</ol>"
-    )
-    page = f"<html><body><article>{opening}{lists}</article></body></html>"
-    found = read_body(page.encode(), "text/html").text
-    for item in ("c. Clause one", "d. Clause two", "2. Rule one", "1. Rule two", "- Plain one"):
-        assert item in found
 
 
 MARKDOWN = r"""---

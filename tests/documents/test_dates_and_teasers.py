@@ -24,7 +24,6 @@ from tests.support.thinker import FINAL, Fact, Thinker
 DOCUMENTS = Path(__file__).parent / "files"
 ASKED = "Who founded Velmora Works?"
 FIRM = "Velmora Works was founded by Ada Lindqvist in 1931. It had nine workers then."
-TOPIC = "Who won the 2022 FIFA World Cup?"
 WORDS = "It was a warm evening, and the stands were full long before the teams came out. "
 
 
@@ -79,14 +78,6 @@ def test_the_last_change_counts_and_the_page_as_a_whole_before_its_parts() -> No
     assert read("", told).date == ""
 
 
-def test_the_date_of_a_review_is_not_that_of_the_page() -> None:
-    graph = {"@graph": [{"@type": ["WebPage"], "datePublished": "2020-03-04"}]}
-    item = '<div itemprop="review"><b itemprop="datePublished">2015-01-01</b></div>'
-    assert read("", item).date == ""
-    assert read(json_ld(**graph), item).date == "2020-03-04"
-    assert read('<script type="application/ld+json">{"datePublished": [[[</script>').date == ""
-
-
 def test_documents_have_the_dates_of_their_properties() -> None:
     pytest.importorskip("openpyxl")
     pytest.importorskip("xberg")
@@ -97,17 +88,6 @@ def test_documents_have_the_dates_of_their_properties() -> None:
     text = b"---\ntitle: Plan\ndate: 2020-03-04\n---\nThe plan is this.\n"
     assert read_body(text, suffix=".md").date == "2020-03-04"
     assert read_body(text.replace(b"2020-03-04", b"soon"), suffix=".md").date == ""
-
-
-def test_a_message_is_of_the_day_on_which_it_was_sent() -> None:
-    message = EmailMessage()
-    message["Subject"], message["From"] = "Hello", "a@example.org"
-    message.set_content("The goods arrived.")
-    assert read_body(bytes(message), suffix=".eml").date == ""
-    message["Date"] = "Wed, 4 Mar 2020 23:30:00 -0800"
-    assert read_body(bytes(message), suffix=".eml").date == "2020-03-04"
-    message.replace_header("Date", "yesterday, about noon")
-    assert read_body(bytes(message), suffix=".eml").date == ""
 
 
 @pytest.fixture

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from agent.answer.formats import to_html, to_markdown
 from agent.answer.schema import Answer
 from agent.documents.body_reader import BodyReader
-from agent.documents.body_text import MAX_MARKS, Body, PlacedText
-from agent.documents.formats.grid import TableCell, format_rows, format_table
+from agent.documents.body_text import Body, PlacedText
+from agent.documents.formats.grid import format_rows
 from agent.documents.pdf.ocr import find_tesseract
 from agent.documents.reading import BodyText, UnreadablePage, read_body
 from agent.run.audit_answer import audit_answer
@@ -62,23 +62,6 @@ def test_what_is_no_cell_of_a_notebook_is_left_out() -> None:
 def test_a_row_names_its_columns_if_the_head_is_plain(rows: list[str], lines: list[str]) -> None:
     numbered = [(n, row.replace("-", "").split(" ")) for n, row in enumerate(rows, 1) if row]
     assert [line for _, line in format_rows(numbered)] == lines
-
-
-def test_a_cell_that_spans_is_at_each_place_that_it_covers() -> None:
-    rows = [
-        [TableCell("Prices", 3)],
-        [TableCell("Item", rows=2), TableCell("2024", 2)],
-        [TableCell("Plan"), TableCell("Real")],
-        [TableCell("Tea", rows=2), TableCell("3"), TableCell("4")],
-        [TableCell("5", 2)],
-    ]
-    lines, is_named = format_table(rows)
-    assert is_named and lines == [
-        "Prices",
-        "Item | 2024 Plan | 2024 Real",
-        "Item: Tea | 2024 Plan: 3 | 2024 Real: 4",
-        "Item: Tea | 2024 Plan: 5 | 2024 Real: 5",
-    ]
 
 
 @pytest.mark.parametrize("delimiter", ",;\t|")
@@ -186,15 +169,6 @@ def test_the_place_of_each_part_is_where_it_was_put(parts: list[tuple[str, str, 
     found = text.finish()
     places = to_places(found.marks)
     assert [find_place(found.text, places, at) for at, _ in expected] == [p for _, p in expected]
-
-
-def test_places_are_bounded_and_none_is_false_behind_the_last() -> None:
-    text = PlacedText(Body(b""))
-    for n in range(MAX_MARKS + 10):
-        text.add("word", f"place {n}")
-    found = text.finish()
-    assert len(found.marks) == MAX_MARKS
-    assert find_place(found.text, to_places(found.marks), len(found.text) - 1) == ""
 
 
 def test_what_a_crash_leaves_of_a_document_has_its_places() -> None:

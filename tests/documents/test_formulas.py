@@ -7,7 +7,7 @@ from lxml import etree
 
 from agent.documents.body_reader import BodyReader
 from agent.documents.body_text import Body
-from agent.documents.formulas import lower_text, raise_text, write_formula
+from agent.documents.formulas import write_formula
 from agent.documents.reading import read_body
 from agent.evidence.quantities import find_missing
 from agent.verification.judge_view import QuotePlace
@@ -20,18 +20,6 @@ WORDS = "Enough words follow here for anyone to call this paragraph a text that 
 def read(article: str) -> str:
     page = f"<html><body><article><p>{article} {WORDS}</p></article></body></html>"
     return read_body(page.encode(), "text/html", "https://example.org/").text
-
-
-@pytest.mark.parametrize(
-    ("raised", "text"),
-    [("-4", "⁻⁴"), ("−12", "⁻¹²"), ("n+1", "ⁿ⁺¹"), ("k/2", "^(k/2)"), ("st", "st"), ("e", "e")],
-)
-def test_what_is_raised(raised: str, text: str) -> None:
-    assert raise_text(raised) == text
-
-
-def test_what_is_lowered() -> None:
-    assert [lower_text(one) for one in ("2", "n-1", "max", "")] == ["₂", "ₙ₋₁", "_max", ""]
 
 
 MATHML = [

@@ -21,8 +21,6 @@ from tests.support.office_files import packed, sheet, word
 pytest.importorskip("xberg")
 openpyxl = pytest.importorskip("openpyxl")
 
-from agent.documents.formats.office import find_left_out  # noqa: E402
-from agent.documents.formats.spreadsheet import show_value  # noqa: E402
 
 DOCUMENTS = Path(__file__).parent / "files"
 OPENED = "It has seven quays, and ships of up to 9,000 tonnes may enter."
@@ -133,21 +131,6 @@ def test_other_parts_have_their_places_or_are_reported() -> None:
     assert not_read(found) == {"unnamed files": 1, "pictures": 1, "charts": 1}
 
 
-@pytest.mark.parametrize(
-    ("value", "code", "shown"),
-    [
-        (0.1 + 0.2, "General", "0.3"),
-        (0.125, "0.0%", "12.5%"),
-        (12.0, "0.##", "12"),
-        (2, '0.00"days"', "2.00days"),
-        (12345.678, "0.00E+00", "12345.678"),
-        (True, "General", "TRUE"),
-    ],
-)
-def test_a_number_is_shown_as_its_format_says(value: float, code: str, shown: str) -> None:
-    assert show_value(value, code) == shown
-
-
 def test_cells_are_at_their_rows_also_hidden_and_merged_ones() -> None:
     book = openpyxl.Workbook()
     one = book.active
@@ -172,30 +155,6 @@ def test_cells_are_at_their_rows_also_hidden_and_merged_ones() -> None:
     assert not_read(found) == {"formulas without a value": 1}
 
 
-def test_a_sheet_that_does_not_say_how_large_it_is_keeps_its_rows() -> None:
-    book = openpyxl.Workbook(write_only=True)
-    rows = book.create_sheet("Orders")
-    for n in range(30):
-        rows.append([f"Order {n}", n, "Oslo"] if n % 2 else [])
-    out = BytesIO()
-    book.save(out)
-    found = read_body(out.getvalue(), suffix=".xlsx")
-    assert place_of(found, "Order 29 | 29 | Oslo") == "sheet Orders, row 30"
-
-
-def test_a_reply_to_a_comment_of_a_sheet_says_who_wrote_it() -> None:
-    person = '<personList xmlns="x"><person displayName="Bo Smith" id="{E1}"/></personList>'
-    reply = '<threadedComment ref="B2" personId="{E1}"><text>No.</text></threadedComment>'
-    parts = {
-        "xl__persons__person.xml": person,
-        "xl__threadedComments__t1.xml": f'<ThreadedComments xmlns="x">{reply}</ThreadedComments>',
-    }
-    book = BytesIO()
-    openpyxl.Workbook().save(book)
-    found = read_body(with_parts(book.getvalue(), **parts), suffix=".xlsx")
-    assert found.text == "Sheet\nBo Smith: No." and place_of(found, "No.") == "comment on B2"
-
-
 def open_sheet(rows: str) -> bytes:
     """A spreadsheet of OpenDocument with one sheet, S."""
     content = (
@@ -213,19 +172,6 @@ def test_rows_of_open_document_below_empty_ones_have_their_numbers() -> None:
     row = f"<table:table-row>{cell.format('Item')}{cell.format('Price')}</table:table-row>"
     found = read_body(open_sheet(empty + row), suffix=".ods")
     assert place_of(found, "Item | Price") == "sheet S, row 4"
-
-
-def test_other_parts_of_office_97_are_reported() -> None:
-    head = bytearray(b"\xec\xa5\xc1\0".ljust(512, b"\0"))
-    head[0x54], head[0x5C], head[0x64] = 25, 20, 3  # empty heads, a comment, a text box
-    note = b"\x5d\0\x34\0\x15\0\x12\0\x19\0"  # MS-XLS: an Obj whose FtCmo is of a note,
-    chart = b"\x5d\0\x1a\0\x15\0\x12\0\x05\0"  # and of a chart
-    for data, held in (
-        (bytes(512) + bytes(head), {"comments": 1, "text boxes": 1}),
-        (note + chart + note, {"comments": 2, "charts": 1}),
-        ((DOCUMENTS / "libreoffice.doc").read_bytes(), {}),
-    ):
-        assert {what: int(n) for what, n in find_left_out(data) if n} == held
 
 
 ENTITIES = '<!DOCTYPE d [<!ENTITY x SYSTEM "file:///etc/passwd"><!ENTITY y "yyyy">]>'

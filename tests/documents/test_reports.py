@@ -110,14 +110,6 @@ def test_one_report_says_the_same_in_the_form_of_each_product(form: str) -> None
 FIRST, SECOND = (text for text, _ in PLANTED[:2])
 A, B = ADDRESSES[:2]
 SHORT, OTHER = FIRST[:-1], SECOND[:-1]
-LIST = f"\n\n[1] One. {A}\n[2] Two. {B}\n"
-#: Ways of single products, each with the sentence FIRST of A and SECOND of B.
-WAYS = {
-    "a list as a table": f"{FIRST} [1] {SECOND} [2]\n\n"
-    f"| # | Source | URL |\n|-|-|-|\n| 1 | One | {A} |\n| 2 | Two | {B} |\n",
-    "no blanks": f"{FIRST}[1]{SECOND}[2]{LIST}",
-    "keys with letters": f"{FIRST} [Ber15] {SECOND} [Ell19]\n\n[Ber15] {A}\n[Ell19] Two. {B}\n",
-}
 
 
 def test_a_saved_page_says_the_same_as_its_markdown() -> None:
@@ -163,15 +155,6 @@ def as_linked_pdf() -> bytes:
 @pytest.mark.parametrize("make", [as_linked_docx, as_linked_pdf])
 def test_links_of_a_document_are_its_sources(make: Callable[[], bytes]) -> None:
     assert cites(read_report(make())) == LINKED | {"They are all new now.": {TWO}}
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_the_ways_of_single_products(way: str) -> None:
-    read = read_report(WAYS[way].encode(), "copied.md")
-    assert {text.rstrip("."): urls for text, urls in cites(read).items()} == {
-        SHORT: {A},
-        OTHER: {B},
-    }
 
 
 def annotate(text: str, *marks: tuple[str, str], unit: str = "") -> dict[str, object]:

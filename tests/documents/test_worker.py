@@ -89,19 +89,6 @@ def test_a_worker_that_ends_costs_one_page_of_many(pool: WorkerPool) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system counts otherwise")
-def test_a_worker_counts_its_own_memory_and_not_its_parents() -> None:
-    """A server is large: each of its workers would end after every page that is slow."""
-    count = "from agent.documents.worker import peak_kilobytes; print(peak_kilobytes())"
-    start = (
-        "import subprocess, sys; held = b'x' * 350_000_000; "
-        f"subprocess.run([sys.executable, '-c', {count!r}])"
-    )
-    done = subprocess.run([sys.executable, "-c", start], capture_output=True, text=True, cwd=ROOT)
-    assert 0 < int(done.stdout) < 100_000
-
-
-@pytest.mark.slow
 def test_closing_ends_what_is_read(pool: WorkerPool) -> None:
     reader = BodyReader(pool)
     reader.read(PAGE)
@@ -115,17 +102,6 @@ def test_closing_ends_what_is_read(pool: WorkerPool) -> None:
     with pytest.raises(ReadFailed, match="closed"):
         reader.read(PAGE)
     assert BodyReader(pool).read(PAGE).title == "A page"  # others go on
-
-
-@pytest.mark.slow
-def test_a_worker_that_ended_while_it_was_idle_costs_nothing(pool: WorkerPool) -> None:
-    reader = BodyReader(pool)
-    for number in (signal.SIGALRM, signal.SIGKILL):  # SIGALRM: it has been idle for a minute
-        reader.read(PAGE)
-        with pool.borrow(time.monotonic() + 10) as worker:
-            os.kill(worker.pid, number)
-            assert wait_for(lambda: not worker.is_alive())
-        assert reader.read(PAGE).title == "A page"
 
 
 def open_files(process: Path) -> set[str]:

@@ -6,6 +6,7 @@ import socket
 import subprocess
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,12 @@ from tests.support.services import Raw, Services
 
 PROGRAM = find_browser()
 needs_browser = pytest.mark.skipif(PROGRAM is None, reason="no Chromium is installed")
+
+
+def in_browser(test: Any) -> Any:
+    return needs_browser(pytest.mark.slow(test))
+
+
 SAYS = "The ferry at Holm carried 48,210 passengers in 2024, more than in any year before."
 HTML = "Content-Type: text/html; charset=utf-8"
 
@@ -61,15 +68,6 @@ def quiet() -> Iterator[None]:
 
 
 LOADED = "fetch('/data').then(r => r.text()).then(t => root.innerHTML = '<p>' + t + '</p>')"
-LISTED = """
-let n = 0;
-const more = () => { for (let i = 0; i < 80; i++) {
-  const p = document.createElement('p');
-  p.textContent = `Boat number ${++n} of the list has a name and a harbour of its own.`;
-  root.append(p); } };
-more();
-addEventListener('scroll', () => { if (n < 200) more(); });
-"""
 ENDLESS = f"root.innerHTML = '<p>{SAYS}</p>'; setInterval(() => fetch('/data'), 50)"
 EVIL = f"""
 root.innerHTML = '<p>{SAYS}</p>';
@@ -81,20 +79,18 @@ MOVED = f"history.pushState(null, '', '/moved?x=1#part'); root.innerHTML = '<p>{
 ASKING = f"alert('Cookies?'); root.innerHTML = '<p>' + (confirm('?') ? 'yes' : '{SAYS}') + '</p>'"
 
 
-@needs_browser
-@pytest.mark.slow
+@in_browser
 @pytest.mark.parametrize(
     ("script", "words", "path"),
     [
         (LOADED, SAYS, "/"),
-        (LISTED, "Boat number 190 of the list", "/"),
         (ENDLESS, SAYS, "/"),
         (MOVED, SAYS, "/"),
         (EVIL, SAYS, "/"),
         (ASKING, SAYS, "/"),
         ("location.href = '/other'", SAYS, "/other"),
     ],
-    ids="client list endless history evil dialogs navigation".split(),
+    ids="client endless history evil dialogs navigation".split(),
 )
 def test_what_scripts_show_is_read(
     web: PageServer, quiet: None, script: str, words: str, path: str
@@ -109,23 +105,7 @@ def test_what_scripts_show_is_read(
     assert "user-agent: llm-research-agent/" in head.lower() and "cookie" not in head.lower()
 
 
-@needs_browser
-@pytest.mark.slow
-def test_a_page_that_has_text_is_rendered_only_where_that_is_asked_for(
-    web: PageServer, quiet: None
-) -> None:
-    body = f"<p id=root>{SAYS}</p>"
-    web.answers["/"] = page("root.textContent += ' A script says so, too.'", body)
-    for use, count in (("auto", 1), ("always", 2)):
-        web.request_heads.clear()
-        with closing(read_pages(web, browser=use)) as reader:
-            text = reader(f"{web.url}/").text
-        assert ("A script says so" in text) == (use == "always")
-        assert len([head for head in web.request_heads if head.startswith("GET / ")]) == count
-
-
-@needs_browser
-@pytest.mark.slow
+@in_browser
 @pytest.mark.parametrize(
     ("script", "outcome"),
     [("while (true) {}", "timeout"), ("let a = []; while (a.push(new Array(1e6).fill(1.5)));", "")],
@@ -140,8 +120,7 @@ def test_a_page_that_never_ends_is_given_up(
     assert not outcome or caught.value.outcome == outcome
 
 
-@needs_browser
-@pytest.mark.slow
+@in_browser
 @pytest.mark.parametrize("kind", ["blob:", "data:"])
 def test_what_no_server_sent_is_no_page(web: PageServer, quiet: None, kind: str) -> None:
     blob = f"URL.createObjectURL(new Blob(['<p>{SAYS}</p>'], {{type: 'text/html'}}))"
@@ -164,8 +143,7 @@ WRITES = """
 """
 
 
-@needs_browser
-@pytest.mark.slow
+@in_browser
 def test_what_a_page_stores_is_bounded(
     web: PageServer, quiet: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -189,8 +167,7 @@ def test_what_a_page_stores_is_bounded(
     assert 0 < most < MAX_DISK and not list(tmp_path.iterdir())
 
 
-@needs_browser
-@pytest.mark.slow
+@in_browser
 def test_who_closes_the_reader_ends_the_browser(web: PageServer, quiet: None) -> None:
     asked = threading.Event()
     web.answers["/"] = page("fetch('/data')")
@@ -200,20 +177,12 @@ def test_who_closes_the_reader_ends_the_browser(web: PageServer, quiet: None) ->
         connection.hang()
 
     web.answers["/data"] = hang
-    with closing(read_pages(web)) as reader:
-        failures: list[ReadFailed] = []
-
-        def read() -> None:
-            with pytest.raises(ReadFailed) as caught:
-                reader(f"{web.url}/")
-            failures.append(caught.value)
-
-        thread = threading.Thread(target=read)
-        thread.start()
+    with closing(read_pages(web)) as reader, ThreadPoolExecutor() as pool:
+        reading = pool.submit(reader, f"{web.url}/")
         assert asked.wait(20)
         reader.close()
-        thread.join(20)
-    assert failures
+        with pytest.raises(ReadFailed):
+            reading.result(20)
 
 
 TRIES = """
@@ -241,8 +210,7 @@ const add = (tag, set) => document.body.append(Object.assign(document.createElem
 HOSTS = "127.0.0.1 localhost [::1] 0.0.0.0 2130706433 0x7f.1 127.1 rebound.example".split()
 
 
-@needs_browser
-@pytest.mark.slow
+@in_browser
 def test_no_private_address_is_reached(web: PageServer, quiet: None) -> None:
     """104 tries by http and one by UDP, of this machine under eight names."""
     reached: list[str] = []
@@ -265,8 +233,7 @@ def test_no_private_address_is_reached(web: PageServer, quiet: None) -> None:
             udp.recv(1)
 
 
-@needs_browser
-@pytest.mark.slow
+@in_browser
 def test_a_page_that_goes_to_a_private_address_is_not_read(web: PageServer, quiet: None) -> None:
     with PageServer({"/secret": page("", f"<p>{SAYS}</p>")}) as own:
         web.answers["/"] = page(f"location.href = '{own.url}/secret'")
@@ -327,8 +294,7 @@ def ask_of_ferries(settings: Settings, **changes: Any) -> Answer:
     return research(topic, settings.model_copy(update=changes)).answer()
 
 
-@needs_browser
-@pytest.mark.slow
+@in_browser
 def test_a_page_in_a_browser_is_no_straggler(services: Services, settings: Settings) -> None:
     scripted_world(services)
     answer = ask_of_ferries(settings)

@@ -117,12 +117,9 @@ def test_a_redirect_loop_ends(web: PageServer, reader: PageReader) -> None:
 @pytest.mark.parametrize(
     ("status", "outcome"),
     [
-        ("401 Unauthorized", "blocked"),
         ("403 Forbidden", "blocked"),
         ("404 Not Found", "not_found"),
-        ("408 Request Timeout", "timeout"),
         ("429 Too Many Requests", "rate_limited"),
-        ("451 Legal", "blocked"),
         ("503 Busy", "unavailable"),
         ("204 Nothing", "empty"),
     ],
@@ -140,7 +137,6 @@ def test_statuses_are_told_apart(
     [
         ("Retry-After: 7", 7.0),
         ("Retry-After: Sat, 21 Nov 2026 12:00:30 GMT", 30.0),
-        ("Retry-After: Sat Nov 21 12:00:30 2026", 30.0),  # no time zone: in UTC
     ],
 )
 def test_a_rate_limit_has_an_end(
@@ -151,7 +147,6 @@ def test_a_rate_limit_has_an_end(
 
 
 HEADERS = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
-LONG = HEADERS + b"Content-Length: 5000\r\n\r\n"
 CHUNKS = HEADERS + b"Transfer-Encoding: chunked\r\n\r\n"
 BOMB = b"<p>boom</p>"
 
@@ -219,42 +214,18 @@ def test_a_page_of_the_wrong_type_is_read_for_what_it_is(
     assert reader(f"{web.url}/json").text == '{"name": "value"}'
 
 
-def test_a_host_is_asked_for_two_pages_at_once(web: PageServer) -> None:
-    both = threading.Event()
-
-    def pair(connection: Connection) -> None:
-        if web.busiest == 2:
-            both.set()
-        both.wait(20)  # passes only where two are asked for at once
-        connection.send(reply(html()))
-
-    web.answers |= {f"/{n}": pair for n in range(6)}
-    reader = PageReader(timeout=30, allow_private_network=True, respect_robots=False)
-    with ThreadPoolExecutor(6) as pool:
-        pages = list(pool.map(reader, [f"{web.url}/{n}" for n in range(6)]))
-    reader.close()
-    assert [page.title for page in pages] == ["A page"] * 6 and web.busiest == 2
-
-
 def test_closing_ends_what_is_under_way_and_leaves_nothing(web: PageServer) -> None:
     web.answers |= {"/page": Connection.hang, "/robots.txt": Connection.hang}
     threads = threading.active_count()
     reader = PageReader(timeout=20, allow_private_network=True)
-    caught: list[ReadFailed] = []
-
-    def read() -> None:
-        try:
-            reader(f"{web.url}/page")
-        except ReadFailed as error:
-            caught.append(error)
-
-    thread = threading.Thread(target=read)
-    thread.start()
-    assert wait_for(lambda: len(web.request_heads) == 2)
-    reader.close()
-    reader.close()
-    thread.join(3)
-    assert not thread.is_alive() and caught[0].outcome == "unavailable"
+    with ThreadPoolExecutor() as pool:
+        reading = pool.submit(reader, f"{web.url}/page")
+        assert wait_for(lambda: len(web.request_heads) == 2)
+        reader.close()
+        reader.close()
+        with pytest.raises(ReadFailed) as caught:
+            reading.result(3)
+    assert caught.value.outcome == "unavailable"
     with pytest.raises(ReadFailed, match="closed"):
         reader(f"{web.url}/other")
     assert wait_for(lambda: threading.active_count() <= threads + 2)  # the server's own two

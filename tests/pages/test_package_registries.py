@@ -9,12 +9,10 @@ from typing import Any
 
 import pytest
 
-from agent.errors import ReadFailed
 from agent.pages.fetch import PageReader
 from tests.support.page_server import PageServer, html, reply
 
 HTML = "Content-Type: text/html; charset=utf-8"
-GONE = reply(b"no", "404 Not Found")
 
 
 @pytest.fixture
@@ -58,17 +56,3 @@ def test_the_form_for_programs_is_read(
     assert found.title == title and words in found.text
     assert found.url == f"http://{page}"
     assert web.paths == [f"http://{place}" for place in has]
-
-
-@pytest.mark.parametrize("form", [GONE, reply(b"{", "200 OK")])
-def test_where_there_is_none_the_page_itself_is_read(
-    form: bytes, web: PageServer, sites: PageReader
-) -> None:
-    page = "http://pypi.org/project/ferry/"
-    web.answers |= {page: reply(html("Ferry"), "200 OK", HTML)}
-    web.answers |= {"http://pypi.org/pypi/ferry/json": form}
-    assert sites(page).title == "Ferry"
-    web.answers[page] = GONE
-    with pytest.raises(ReadFailed) as caught:
-        sites(page)
-    assert caught.value.outcome == "not_found" and caught.value.message.startswith("pypi.org")

@@ -21,7 +21,6 @@ from tests.support.services import Services
 from tests.support.thinker import FINAL, Fact, Thinker
 
 CLOSED = reply(b"no", "403 Forbidden")
-SITE = "http://page.example"  # which a proxy on loopback reaches
 
 
 @pytest.fixture(autouse=True)

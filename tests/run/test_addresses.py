@@ -84,18 +84,3 @@ def test_any_document_is_named_by_its_place(folder: str, name: str) -> None:
     assert short.startswith("corpus:") and unquote(short.removeprefix("corpus:")) == name
     assert CorpusAddresses().shorten_url(url) == short  # of a journal that does not say where
     assert CorpusAddresses(root).shorten_text(f"{url} is gone") == f"{short} is gone"
-
-
-@pytest.mark.parametrize(
-    ("text", "short"),
-    [
-        ("https://example.org/a", "https://example.org/a"),
-        ("file:///data/docs/x/a.md: no", "corpus:x/a.md: no"),
-        ("/data/docs/x/a.md cannot be read", "corpus:x/a.md cannot be read"),
-        ("/data/docs-of-others/a.md", "/data/docs-of-others/a.md"),
-        ("file:///etc/passwd", "corpus:passwd"),
-        ("/runs/7.jsonl is damaged", "7.jsonl is damaged"),
-    ],
-)
-def test_messages_are_shortened(text: str, short: str) -> None:
-    assert CorpusAddresses("/data/docs", "/runs/7.jsonl").shorten_text(text) == short

@@ -19,7 +19,6 @@ from agent.run.changes import compare_answers
 from agent.settings import Settings
 from agent.state.json_data import Json
 from tests.steps.test_slots import TOPIC, ended
-from tests.support.page_server import PageServer, reply
 from tests.support.processes import run_command
 from tests.support.services import Raw, Services, judge_by_names
 from tests.support.thinker import FINAL, Fact, Thinker
@@ -170,31 +169,6 @@ def test_fetch_reports_which_quotes_are_gone(
     status, found = command("answer.json", "--fetch", cwd=tmp_path, **more)
     assert status == 0 and [row["now"] for row in found["live"]] == ["gone", "unread"]
     assert not any("archived" in row for row in found["live"])  # an intranet is not told
-
-
-@pytest.mark.slow
-def test_fetch_offers_the_archived_copy_of_what_died(
-    public: str, answer: Json, services: Services, tmp_path: Path
-) -> None:
-    (tmp_path / "answer.json").write_text(json.dumps(answer))
-    quote, copy = answer["citations"][0]["quote"], f"{public}/web/20200101/final"
-    services.pages = {"20200101id_/final": f"{quote} And more of it is there."}
-    with PageServer() as archive:
-        found = {"archived_snapshots": {"closest": {"url": copy}}}
-        known = reply(json.dumps(found).encode())
-        archive.answers["/wayback/available"] = lambda asked: asked.send(
-            known if "final" in asked.head else reply(b"{}")
-        )
-        more = {
-            "http_proxy": services.base,
-            "no_proxy": "127.0.0.1",
-            "RESEARCH_AGENT_RESPECT_ROBOTS": "0",
-        }
-        more |= {"FETCH_THROUGH_PROXY": "1", "ARCHIVE_BASE_URL": archive.url}
-        status, told = command("answer.json", "--fetch", cwd=tmp_path, **more)
-    first, second = told["live"]
-    assert status == 0 and first["now"] == second["now"] == "unread" and "archived" not in second
-    assert (first["archived"], first["in_archive"]) == (copy, "there")
 
 
 @pytest.mark.parametrize("calls", [1, 4])

@@ -62,16 +62,6 @@ def test_a_second_run_asks_only_the_model(world: Services, settings: Settings) -
     assert "Argentina won the cup" in journal  # the run can be replayed without the cache
 
 
-@pytest.mark.parametrize("change", [{"cache": False}, {"cache_ttl": 0.0}])
-def test_without_a_cache_everything_is_asked_again(
-    world: Services, settings: Settings, change: dict[str, Any]
-) -> None:
-    run_to_end(settings)
-    _, again = run_to_end(settings.model_copy(update=change))
-    assert len(world.search_queries) == len(world.page_requests) == 4
-    assert again.status == "complete" and "cache" not in str(again.attempts)
-
-
 @pytest.mark.parametrize(
     ("change", "searches"),
     [({"lang": "de"}, 4), ({"search": ("exa", "serpapi")}, 4), ({"max_words": 40}, 2)],

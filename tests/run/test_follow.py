@@ -14,11 +14,9 @@ from agent.calls.journal import call_key
 from agent.errors import UsageError
 from agent.run.audit_answer import audit_answer
 from agent.run.begin import research
-from agent.run.estimate import estimate
 from agent.search.parent_pages import ParentPages
 from agent.search.search_options import SearchOptions
-from agent.settings import Settings, parse_settings
-from agent.state import RunRequest
+from agent.settings import Settings
 from agent.state.values import hash_text
 from tests.support.follower import (
     BOTH,
@@ -106,14 +104,6 @@ def test_only_what_stays_open_is_searched(world: Services, settings: Settings) -
     assert external_calls(world) == ([], [])
 
 
-def test_what_is_new_altogether_is_searched_as_planned(world: Services, settings: Settings) -> None:
-    ask_parent(world, settings)
-    answer = ask(settings, OPEN, "child", "parent")
-    assert answer.status == "complete" and "Uppsala" in answer.answer
-    assert sorted(world.search_queries) == [SEARCHED, f"{OPEN} ({PARENT})"]
-    assert sorted(world.page_requests) == ["noise", "person"]
-
-
 def test_caps_hold_and_what_the_parent_read_counts_for_none(
     world: Services, settings: Settings
 ) -> None:
@@ -196,24 +186,6 @@ def test_a_parent_that_failed_has_a_question_and_perhaps_pages(
     assert answer.status == "complete" and "1931" in answer.answer
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("parent", "child"), [("slots", "report"), ("report", "loop"), ("loop", "slots")]
-)
-def test_every_strategy_follows_another(
-    world: Services, settings: Settings, parent: str, child: str
-) -> None:
-    lax = {"min_credibility": 0.0}
-    ask_parent(world, settings, strategy=parent, **lax)
-    answer = ask(settings, FOLLOW_UP, "child", "parent", strategy=child, **lax)
-    assert "1931" in answer.answer and answer.status == "complete"
-    assert external_calls(world) == ([], [])
-    forget(world)
-    answer = ask(settings, OPEN, "other", "parent", strategy=child, **lax)
-    assert "Uppsala" in answer.answer and SEARCHED in world.search_queries
-    assert "firm" not in world.page_requests
-
-
 def test_a_page_whose_text_is_not_that_of_its_hash_is_none(
     world: Services, settings: Settings
 ) -> None:
@@ -290,23 +262,3 @@ def test_what_cannot_be_followed(world: Services, settings: Settings, tmp_path: 
         begin(follow="other", resume="child")
     with pytest.raises(UsageError, match="another question"):
         research(OPEN, settings, resume="child")
-
-
-def test_the_estimate_of_a_follow_up_holds(world: Services, settings: Settings) -> None:
-    ask_parent(world, settings)
-    calls = estimate(FOLLOW_UP, settings, RunRequest(follow="parent")).calls
-    free, paid = (ask(settings, topic, topic[:5], "parent").usage for topic in (FOLLOW_UP, OPEN))
-    assert calls.min == free.llm_calls and free.searches == 0
-    made = paid.llm_calls + paid.searches + paid.pages
-    assert free.llm_calls < made <= calls.max
-    with pytest.raises(UsageError):
-        estimate(FOLLOW_UP, settings, RunRequest(follow="nobody"))
-
-
-def test_without_a_model_the_demo_is_asked_on(tmp_path: Path) -> None:
-    settings = parse_settings({"RUNS_DIR": f"{tmp_path}/r", "CACHE_DIR": f"{tmp_path}/c"},
-                              offline=True)  # fmt: skip
-    ask(settings, "Who won the 2022 FIFA World Cup?", "parent")
-    answer = ask(settings, "and who scored?", "child", "parent")
-    assert "Montiel scored" in answer.answer and answer.status == "partial"
-    assert answer.run and answer.run.providers[0] == "parent"

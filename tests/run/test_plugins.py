@@ -58,21 +58,6 @@ def test_a_question_is_answered_with_parts_of_another_package_alone(home: Path) 
     assert json.loads(in_pipe("audit", "a.json", home=home, **environment).out)["ok"] is True
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--strategy", "once"], "once"),
-        (["--llm", "parrot"], "Unknown model provider 'parrot'"),
-        (["--llm", "extractive", "--search", "notes"], "no search provider 'notes'"),
-    ],
-)
-def test_names_of_no_installed_package_are_wrong_usage(
-    options: list[str], message: str, home: Path
-) -> None:
-    done = in_pipe(TOPIC, *options, home=home)
-    assert done.status == 2 and message in done.err
-
-
 def test_a_package_that_cannot_be_loaded_is_named(home: Path) -> None:
     broken = "\n[research_agent.models]\nbroken = research_agent_example:nothing\n"
     site = install(home, broken.replace("[research_agent.models]", "[research_agent.other]"))

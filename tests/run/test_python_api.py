@@ -7,8 +7,6 @@ import gc
 import re
 import subprocess
 import sys
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from pathlib import Path
 
@@ -17,11 +15,10 @@ from pydantic import BaseModel
 
 from agent import aresearch, research
 from agent.answer.json_format import to_json
-from agent.answer.schema import Answer
 from agent.errors import UsageError
 from agent.settings import Settings, parse_settings
 from tests.cli.test_people import environment_for
-from tests.support.services import Raw, Services
+from tests.support.services import Services
 from tests.support.thinker import Fact, Thinker
 
 ROOT = Path(__file__).parents[2]
@@ -49,35 +46,6 @@ def test_await_gives_the_answer_and_async_for_the_events(settings: Settings) -> 
     asyncio.run(main())
 
 
-def test_a_cancelled_task_stops_the_run(services: Services, settings: Settings) -> None:
-    reached, is_cancelled = threading.Event(), threading.Event()
-
-    def think(asked: object) -> Raw:
-        reached.set()
-        assert is_cancelled.wait(60)
-        return Raw(200, "{}")
-
-    services.think = think  # type: ignore[assignment]
-
-    async def main() -> Answer:
-        run = aresearch(TOPIC, settings)
-
-        async def ask() -> Answer:
-            return await run
-
-        task = asyncio.create_task(ask())
-        await asyncio.to_thread(reached.wait, 60)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        is_cancelled.set()
-        return await asyncio.to_thread(run.answer)
-
-    answer = asyncio.run(main())
-    assert answer.status in ("partial", "insufficient")
-    assert "stopped" in " ".join(answer.warnings) and answer.usage.rounds <= 1
-
-
 def test_leaving_the_block_stops_the_run_and_a_break_does_not(settings: Settings) -> None:
     async def main() -> None:
         async with aresearch(TOPIC, settings) as run:
@@ -103,29 +71,6 @@ def test_a_run_that_cannot_begin_raises_where_it_is_waited_for(settings: Setting
     asyncio.run(main())
     with pytest.raises(UsageError, match="max-word"):
         research(TOPIC, settings, max_word=4)
-
-
-def test_any_thread_may_ask_for_the_answer(settings: Settings) -> None:
-    run = research(TOPIC, settings)
-    with ThreadPoolExecutor(4) as pool:
-        answers = list(pool.map(lambda _: run.answer(), range(4)))
-    assert all(answer is answers[0] for answer in answers) and answers[0].status == "complete"
-
-
-def test_a_run_as_a_block_closes_its_journal(settings: Settings) -> None:
-    with research(TOPIC, settings, resume="monday"):
-        pass  # it never ran
-    with research(TOPIC, settings, resume="monday") as run:
-        assert run.answer().status == "complete"
-
-
-def test_keyword_settings_override_the_others() -> None:
-    deep = Settings(offline=True, max_words=30)
-    run = research(TOPIC, deep, strategy="loop", depth="quick", max_usd=None)
-    header = run._journal.header["settings"]
-    run.__exit__()
-    assert header["strategy"] == "loop" and header["max_words"] == 30
-    assert header["max_steps"] == 3  # of the depth
 
 
 class Final(BaseModel):

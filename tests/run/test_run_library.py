@@ -7,7 +7,6 @@ import io
 import json
 import subprocess
 import sys
-import warnings
 import zipfile
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,6 +23,7 @@ from agent.run.export import write_export
 from agent.run.retriever import open_run_pages
 from agent.run.run_library import Library
 from agent.settings import Settings, parse_settings
+from tests.documents.test_zip_entries import link, pack
 from tests.run.watch.shop import QUESTION, open_shop, page
 from tests.support.services import Raw, Services
 
@@ -165,29 +165,14 @@ def test_an_export_is_verified_elsewhere_and_a_changed_byte_is_found(
     assert status == 1 and {one["what"] for one in result["failures"]} == {"it is missing"}
 
 
-def _pack(
-    file: Path, entries: list[tuple[str | zipfile.ZipInfo, bytes]], front: bytes = b""
-) -> Path:
+def _pack(file: Path, entries: list[Any], front: bytes = b"") -> Path:
     """An archive of entries as they are, whose manifest names each as it is first."""
     hashes = {
         str(getattr(n, "filename", n)): hashlib.sha256(d).hexdigest() for n, d in entries[::-1]
     }
     manifest = json.dumps({"files": hashes}).encode()
-    with file.open("wb") as out:
-        out.write(front)
-        with (
-            warnings.catch_warnings(action="ignore"),
-            zipfile.ZipFile(out, "a", zipfile.ZIP_DEFLATED) as archive,
-        ):
-            for name, data in [*entries, ("manifest.json", manifest)]:
-                archive.writestr(name, data)
+    file.write_bytes(front + pack(*entries, ("manifest.json", manifest)))
     return file
-
-
-def _link(name: str) -> zipfile.ZipInfo:
-    entry = zipfile.ZipInfo(name)
-    entry.external_attr = 0o120777 << 16
-    return entry
 
 
 @pytest.mark.parametrize(
@@ -197,7 +182,7 @@ def _link(name: str) -> zipfile.ZipInfo:
         (("Answer.JSON", b"{}"), "two parts of one name"),
         (("pages/../../x", b""), "a name that leads out"),
         (("c:\\x", b""), "a name that leads out"),
-        ((_link("pages/x"), b"/etc/passwd"), "a link"),
+        ((link("pages/x"), b"/etc/passwd"), "a link"),
         (("pages/x", bytes(30_000_000)), "unpacks to more"),
     ],
 )
@@ -205,7 +190,7 @@ def test_an_archive_of_others_is_refused(
     extra: tuple[Any, bytes], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """First or last, in any case: no reader can meet another answer than ours."""
-    files: list[tuple[Any, bytes]] = [("answer.json", b"{}"), ("journal.jsonl", b"")]
+    files: list[Any] = [("answer.json", b"{}"), ("journal.jsonl", b"")]
     for entries in ([extra, *files], [*files, extra]):
         export = _pack(tmp_path / "x.zip", entries)
         assert run_command(audit, [str(export)]) == 2

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,6 @@ from agent.cli.shell import run_command
 from agent.cli.table import command
 from agent.errors import UsageError
 from agent.run.table_research import parse_columns
-from tests.support.services import ModelRequest, Services, source_ids
 
 TOWNS = {"Arnvik": ("Holm", 1200), "Brekke": ("Lund", 3400), "Dalen": ("Vik", 560)}
 
@@ -87,51 +85,6 @@ def test_names_of_a_file_are_rows_once_and_an_empty_cell_says_why(
     status, listed, _ = run(capsys, *asked[:-1], "--corpus", str(corpus))
     assert status == 0 and [row["name"] for row in listed["rows"]] == ["Arnvik", "Atlantis"]
     assert listed["rows"][1]["cells"]["capital"]["reason"]
-
-
-def think(asked: ModelRequest) -> dict[str, Any]:
-    """Of the list it says the rows, of a town's page its cells."""
-    shown = source_ids(asked.prompt)
-    if asked.task in ("generate_queries", "understand"):
-        topic = re.search(r"<topic[^>]*>(.*?)</topic>", asked.prompt)
-        assert topic
-        return {"question": topic[1], "queries": [topic[1]], "slots": []}
-    if asked.task != "reflect":
-        return {}
-    slots = asked.prompt.rpartition("Slots:")[2]
-    rows = []
-    for n, text in shown.items():
-        if "row[]" in slots and "towns of Norddal are" in text:
-            quote = re.search(r"The towns of Norddal are.*?\.", text)
-            assert quote
-            named = enumerate(re.findall(r"Arnvik|Brekke|Dalen", quote[0]))
-            rows += [_row(f"row[{i}]", name, n, quote[0]) for i, name in named]
-        told = re.finditer(r"The river of (\w+) is the (\w+)\.", text) if "river" in slots else ()
-        about = (said for said in told if f"{said[1]}</topic>" in asked.prompt)
-        rows += [_row("river", said[2], n, said[0]) for said in about]
-    return {"slots": rows, "answer": "", "need_more": not rows, "new_queries": []}
-
-
-def _row(name: str, value: str, source: int, quote: str) -> dict[str, Any]:
-    return {"name": name, "value": value, "source": source, "quote": quote}
-
-
-@pytest.mark.slow
-def test_with_a_model_a_page_that_lists_the_rows_is_read_once(
-    tmp_path: Path, services: Services, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
-    lines = [f"The river of {name} is the {river}." for name, (river, _) in TOWNS.items()]
-    services.pages = {"list": f"The towns of Norddal are {', '.join(TOWNS)}. {' '.join(lines)}"}
-    services.default_hits = ["list"]
-    services.think = think
-    for name, value in services.environment(tmp_path).items():
-        monkeypatch.setenv(name, value)
-    status, table, _ = run(capsys, "towns of Norddal", "--columns", "river")
-    assert status == 0
-    rivers = {row["name"]: row["cells"]["river"]["value"] for row in table["rows"]}
-    assert rivers == {name: river for name, (river, _) in TOWNS.items()}
-    assert services.page_requests == ["list"] and services.search_queries == ["towns of Norddal"]
-    assert not list((tmp_path / "runs/tables").glob("*.jsonl"))  # it was only printed
 
 
 def row(name: str, url: str = "", quote: str = "", start: int = 0, **more: Any) -> TableRow:

@@ -12,10 +12,9 @@ import pytest
 import responses
 
 from agent.answer.json_format import to_json
-from agent.errors import ReadFailed, SearchFailed
+from agent.errors import SearchFailed
 from agent.run.audit_answer import audit_answer
 from agent.run.begin import research
-from agent.run.run_retriever import open_cached_retriever
 from agent.search.code import CODE, Code
 from agent.search.providers import build_search_chain
 from agent.search.search_options import SearchOptions
@@ -225,18 +224,3 @@ def test_what_cannot_be_computed_is_no_result(wire: responses.RequestsMock) -> N
     with pytest.raises(SearchFailed) as caught:
         provider.search("2+2")
     assert caught.value.outcome == "bad_key" and APP_ID not in caught.value.message
-
-
-def test_the_address_of_a_computation_is_read_by_computing_it(
-    wire: responses.RequestsMock,
-) -> None:
-    """Whoever names it: a server's client, or a report that is checked."""
-    wire.get(COMPUTE, body=RESULT)
-    settings = settings_of(SEARCH_PROVIDERS="wolfram", WOLFRAM_APP_ID=APP_ID)
-    sources = open_cached_retriever(settings)
-    page = sources.read(ADDRESS)
-    assert "1184 km" in page.text and (page.url, page.text_from) == (ADDRESS, "wolfram")
-    wire.replace(responses.GET, COMPUTE, status=403)
-    with pytest.raises(ReadFailed, match="HTTP 403"):
-        sources.read(ADDRESS)
-    sources.close()

@@ -6,8 +6,6 @@ import gzip
 import json
 import os
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,11 +13,8 @@ import pytest
 from agent.documents.plain_text import unwrap_paragraphs
 from agent.errors import ReadFailed, UsageError
 from agent.run.retriever import open_retriever
-from agent.search.corpus import MAX_HITS, Corpus
-from agent.search.index import MAX_CANDIDATES
+from agent.search.corpus import Corpus
 from agent.settings import parse_settings
-
-DEMO = Path(__file__).parents[2] / "agent/demo"
 
 
 @pytest.fixture
@@ -69,46 +64,12 @@ def test_finds_chinese_and_japanese_by_any_part_of_a_run(folder: Path, query: st
     assert titles(Corpus(folder, None), query) == ["猫の話"]
 
 
-@pytest.mark.slow
-def test_in_a_large_corpus_rare_words_choose_and_all_words_rank(tmp_path: Path) -> None:
-    """Of passages with a rare word those come first that have the common ones too."""
-    count = MAX_CANDIDATES + 1
-    rows = [{"title": f"T{n}", "text": f"pump report {n}"} for n in range(count)]
-    rows += [{"title": f"O{n}", "text": f"other {n}"} for n in range(2 * count)]
-    rows += [{"title": f"R{n}", "text": f"amber valve {n}"} for n in range(MAX_HITS)]
-    rows += [{"title": "both", "text": "amber pump report"}]
-    rows += [{"title": "last", "text": "basalt, cobalt, dolomite and erbium"}]
-    file = tmp_path / "rows.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    corpus = Corpus(file, None)
-    found = titles(corpus, "pump report amber basalt cobalt dolomite erbium")
-    assert found[:2] == ["last", "both"] and not any(title.startswith("T") for title in found)
-    assert len(titles(corpus, "pump report")) == MAX_HITS
-
-
 def test_nothing_found_is_empty_not_an_error(folder: Path) -> None:
     corpus = Corpus(folder, None)
     assert corpus.search("zeppelin") == () == corpus.search("") == corpus.search("?!")
     with pytest.raises(ReadFailed) as caught:
         corpus.read("file:///etc/passwd")
     assert caught.value.outcome == "not_found"
-
-
-def test_rows_keep_their_urls_and_bad_rows_are_counted(tmp_path: Path) -> None:
-    rows = [
-        '{"title": "A", "text": "alpha words", "url": "https://example.org/a"}',
-        "not json",
-        '{"title": "B", "text": "beta words", "id": "b 1"}',
-        '{"title": "none"}',
-        '{"text": "gamma words"}',
-    ]
-    file = tmp_path / "rows.jsonl.gz"
-    file.write_bytes(gzip.compress("\n".join(rows).encode()))
-    corpus = Corpus(file, None)
-    assert corpus.search("alpha")[0].url == "https://example.org/a"
-    assert corpus.search("beta")[0].url == f"file://{file.as_posix()}?id=b%201"
-    assert corpus.search("gamma")[0].url == f"file://{file.as_posix()}?row=5"
-    assert corpus.skipped_files == ("rows.jsonl.gz: 2 unusable rows",)
 
 
 def test_odd_rows_are_used_or_counted(tmp_path: Path) -> None:
@@ -118,13 +79,7 @@ def test_odd_rows_are_used_or_counted(tmp_path: Path) -> None:
         '{"text": "beta \\ud800 \\u001b[2J", "title": "\\udfff", "url": "\\ud800"}',
         '{"text": "gamma", "title": ["no"], "url": 7, "id": ' + "9" * 4000 + "}",
     ]
-    bad = [
-        "[" * 100_000,
-        '{"text": "x", "n": ' + "9" * 5000 + "}",
-        '{"text": 1}',
-        "\xff\xfe",
-        "NaN",
-    ]
+    bad = ["[" * 100_000, '{"text": "x", "n": ' + "9" * 5000 + "}", '{"text": 1}', "\xff", "NaN"]
     file.write_bytes("\n".join([*bad, *used]).encode("latin-1"))
     corpus = Corpus(file, None)
     assert corpus.skipped_files == ("rows.jsonl: 5 unusable rows",)
@@ -212,14 +167,6 @@ def test_files_that_are_passed_over_are_named_with_their_number(folder: Path) ->
     assert "12 files of another type: 00.gif, 01.gif" in warnings[-1]
 
 
-def test_files_for_which_no_time_was_left_are_read_the_next_time(
-    folder: Path, tmp_path: Path
-) -> None:
-    with pytest.raises(UsageError, match="no time was left"):
-        Corpus(folder, tmp_path, seconds=0)
-    assert titles(Corpus(folder, tmp_path), "refund") == ["Refund policy"]
-
-
 def test_characters_that_control_a_screen_are_taken_out(tmp_path: Path) -> None:
     word = "\u0645\u06cc\u200c\u062e"  # Persian, with a joiner that belongs to it
     (tmp_path / "a.md").write_text(f"# A \x1b]0;title\x07\n\nHerons\u202e eat\x9b {word}\x85daily.")
@@ -276,19 +223,6 @@ def test_a_damaged_index_is_built_again(folder: Path, tmp_path: Path, body: byte
         corpus.close()
 
 
-def test_damage_in_the_middle_is_repaired_when_it_is_met(folder: Path, tmp_path: Path) -> None:
-    for i in range(300):
-        (folder / f"n{i}.md").write_text(f"# Note {i}\n\n" + f"filler word{i} text. " * 60)
-    cache = tmp_path / "cache"
-    Corpus(folder, cache).close()
-    index = next(cache.glob("*.sqlite"))
-    body = bytearray(index.read_bytes())
-    body[8192:-4096] = b"\xaa" * (len(body) - 12288)
-    index.write_bytes(body)
-    corpus = Corpus(folder, cache)
-    assert titles(corpus, "word250")[0] == "Note 250"
-
-
 def test_an_index_of_another_version_is_built_again(folder: Path, tmp_path: Path) -> None:
     Corpus(folder, tmp_path).close()
     index = next(tmp_path.glob("*.sqlite"))
@@ -305,33 +239,6 @@ def test_works_where_no_cache_can_be_kept(folder: Path, tmp_path: Path) -> None:
     assert titles(Corpus(folder, Path("/proc/none")), "refund") == ["Refund policy"]
 
 
-@pytest.mark.slow
-def test_two_processes_may_start_at_once(folder: Path, tmp_path: Path) -> None:
-    for i in range(200):
-        (folder / f"n{i}.md").write_text(f"# Note {i}\n\n" + f"filler word{i} text. " * 50)
-    code = (
-        "import sys; from pathlib import Path; from agent.search.corpus import Corpus\n"
-        "c = Corpus(Path(sys.argv[1]), Path(sys.argv[2]))\n"
-        "print(c.size, c.search('word150')[0].title)"
-    )
-    command = [sys.executable, "-c", code, str(folder), str(tmp_path / "cache")]
-    running = [
-        subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=DEMO.parents[1])
-        for _ in range(3)
-    ]
-    assert {process.communicate(timeout=60)[0] for process in running} == {"204 Note 150\n"}
-
-
-def test_a_long_document_is_found_by_one_part_and_named_once(tmp_path: Path) -> None:
-    filler = "The manual speaks of many other things at length here. " * 400
-    (tmp_path / "manual.txt").write_text(
-        f"{filler}\nThe fuse of the pump is rated 16 amperes.\n{filler}"
-    )
-    hits = Corpus(tmp_path, None).search("pump fuse amperes manual")
-    assert [hit.title for hit in hits] == ["manual"]
-    assert hits[0].snippet == "The fuse of the pump is rated 16 amperes."
-
-
 HOSTILE = [
     'refund" OR "x', "refund NEAR(period, 2)", "(refund", "title:refund", "refund AND NOT",
     "^refund", "refund\0period", "{refund}", "refund'; DROP TABLE words; --", "refund " * 150_000,
@@ -344,21 +251,15 @@ def test_no_syntax_comes_out_of_a_query(folder: Path, query: str) -> None:
     assert titles(corpus, query) == ["Refund policy"]
 
 
-def test_paragraphs_are_unwrapped_and_code_keeps_its_lines() -> None:
-    """Of a manual page, too; lists, columns and code there keep their lines."""
+def test_paragraphs_are_unwrapped_and_columns_keep_their_lines() -> None:
+    """Of a manual page, too."""
     wrapped = (
         "       Each commit names the ones that came before it, its parents, by the\n"
         "       hash of what is in them, so none can be changed without changing all."
     )
     assert unwrap_paragraphs(wrapped) == " ".join(wrapped.split("\n       "))
-    for kept in (
-        "    sudo apt-get install --no-install-recommends python3 python3-venv redis-server\n"
-        "    make demo",
-        "    for name in names_of_all_branches_that_are_there(repository, 1): x = 1\n"
-        "    print(name)",
-        "    Item that is a long name for a thing that is sold   Price in pounds\n    Tea     3",
-    ):
-        assert unwrap_paragraphs(kept) == kept
+    kept = "    Item that is a long name for a thing that is sold   Price in pounds\n    Tea     3"
+    assert unwrap_paragraphs(kept) == kept
 
 
 # --- while it is used -----------------------------------------------------------------------------

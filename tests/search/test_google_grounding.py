@@ -13,7 +13,6 @@ from pydantic import SecretStr
 from agent.errors import SearchFailed, Spent
 from agent.pages.address_guard import AddressGuard
 from agent.run.begin import research
-from agent.run.estimate import estimate
 from agent.search.google_grounding import USD_PER_SEARCH, GoogleGrounding
 from agent.search.paid_providers import PaidHits
 from agent.search.providers import build_search_chain
@@ -21,7 +20,7 @@ from agent.search.search_options import SearchOptions
 from agent.settings import Settings, parse_settings
 from agent.state import Outcome
 from tests.llm.test_gemini import REFUSALS
-from tests.steps.test_slots import TOPIC, ended
+from tests.steps.test_slots import ended
 from tests.support.catcher import Catcher
 from tests.support.services import GEMINI_KEY, SERPAPI_KEY, Raw, Services
 
@@ -83,15 +82,6 @@ def test_a_hit_has_the_sentences_of_its_page(services: Services, google: Setting
     a, b = search(google).hits
     assert a.snippet == SECOND and b.snippet == f"{SECOND} Zürich ist schön."
     assert a.generated and b.generated
-
-
-def test_without_pages_there_are_no_hits_and_no_failure(
-    services: Services, google: Settings
-) -> None:
-    no_web = {"groundingChunks": [{"retrievedContext": {"uri": "gs://x"}}, {"web": {}}]}
-    for nothing in ({}, no_web):
-        services.ground = lambda _, nothing=nothing: dict(nothing)
-        assert search(google).hits == ()
 
 
 def test_a_blocked_search_fails_and_is_paid_for(services: Services, google: Settings) -> None:
@@ -216,14 +206,6 @@ def test_a_cap_in_dollars_leaves_no_paid_search(world: Services, google: Setting
     _, answer = ended(capped)
     assert world.grounded_queries == [] and (answer.usage.usd or 0) <= 0.03
     assert any("budget leaves too little" in attempt.detail for attempt in answer.attempts)
-
-
-def test_an_estimate_has_the_searches_that_cost_money(google: Settings) -> None:
-    keyed = google.model_copy(update={"keys": {"serpapi": SecretStr("k")}})
-    paid, unpaid = (estimate(TOPIC, settings).usd for settings in (google, keyed))
-    provider = GoogleGrounding(google, SearchOptions())
-    assert paid and unpaid and provider.terms and provider.terms.cost
-    assert paid.max - unpaid.max == pytest.approx(4 * provider.terms.cost.usd, abs=1e-5)
 
 
 def test_what_gemini_writes_is_no_source(world: Services, google: Settings) -> None:

@@ -14,11 +14,9 @@ import pytest
 
 from agent.errors import UsageError
 from agent.search.corpus import Corpus
-from agent.search.open_indexes import OpenIndexes
 from tests.support.page_server import wait_for
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = Path(__file__).parents[1] / "documents/files"
 
 
 @pytest.fixture
@@ -75,18 +73,6 @@ def test_an_open_corpus_sees_what_becomes_of_a_file(docs: Path, corpus: Corpus) 
     assert corpus.size == 9 and corpus.unknown_files == ("n2.md",)
 
 
-def test_a_file_that_is_being_written_is_read_as_far_as_it_is(docs: Path, corpus: Corpus) -> None:
-    whole = (DOCUMENTS / "pandoc.docx").read_bytes()
-    with (docs / "late.docx").open("wb") as file:
-        file.write(whole[: len(whole) // 2])
-        file.flush()
-        assert titles(corpus, "word1") == ["Note 1"]
-        assert "late.docx: it is damaged" in corpus.skipped_files[0]
-        file.write(whole[len(whole) // 2 :])
-    corpus.search("word1")
-    assert corpus.skipped_files == () and corpus.size == 11
-
-
 def test_a_folder_that_is_away_finds_nothing_and_keeps_its_index(
     docs: Path, corpus: Corpus, tmp_path: Path
 ) -> None:
@@ -116,24 +102,6 @@ def write_rows(file: Path, numbers: range, more: str = "") -> None:
         for n in numbers:
             out.write(json.dumps({"id": n, "title": f"Row {n}", "text": f"Of word{n}{more}."}))
             out.write("\n")
-
-
-def test_rows_that_are_added_do_not_cost_those_before(tmp_path: Path) -> None:
-    file = tmp_path / "rows.jsonl"
-    write_rows(file, range(200))
-    Corpus(file, tmp_path / "cache").close()
-    before = stored(tmp_path / "cache")
-    write_rows(file, range(200, 300))
-    Corpus(file, tmp_path / "cache").close()
-    after = stored(tmp_path / "cache")
-    assert len(after) == 300 and before.items() <= after.items()
-    file.unlink()
-    write_rows(file, range(5))
-    write_rows(file, range(5, 10), " anew")
-    corpus = Corpus(file, tmp_path / "cache")
-    assert corpus.size == 10 and len(corpus.search("anew")) == 5
-    assert titles(corpus, "word3") == ["Row 3"] and not titles(corpus, "word11")
-    corpus.close()
 
 
 @pytest.mark.slow
@@ -166,18 +134,6 @@ def test_an_update_that_was_killed_amid_a_file_goes_on_where_it_was(tmp_path: Pa
 # --- the file of the index ------------------------------------------------------------------------
 
 
-def test_an_index_that_is_closed_is_one_file(docs: Path, tmp_path: Path) -> None:
-    """So it can be used where nothing can be written, as in an image of a container."""
-    cache = tmp_path / "cache"
-    corpus = Corpus(docs, cache)
-    other = Corpus(docs, cache)
-    corpus.close()
-    assert titles(other, "word3") == ["Note 3"]
-    other.close()
-    (file,) = cache.iterdir()
-    assert file.read_bytes()[18:20] == b"\1\1"  # not in the mode of a log beside it
-
-
 def test_another_process_searches_while_an_update_writes(docs: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     Corpus(docs, cache).close()
@@ -189,13 +145,3 @@ def test_another_process_searches_while_an_update_writes(docs: Path, tmp_path: P
         corpus.close()
         writer.rollback()
     writer.close()
-
-
-def test_runs_of_a_process_share_an_index(docs: Path, tmp_path: Path) -> None:
-    indexes = OpenIndexes()
-    first, second = (Corpus(docs, tmp_path / "c", indexes=indexes) for _ in range(2))
-    first.close()
-    assert titles(second, "word1") == ["Note 1"]
-    second.close()
-    with pytest.raises(sqlite3.ProgrammingError):
-        second.search("word1")

@@ -136,9 +136,7 @@ def test_a_redirector_of_a_search_engine_is_unwrapped(url: str) -> None:
     "url",
     [
         "https://www.google.com/url?q=javascript:alert(1)",
-        "https://www.bing.com/ck/a?u=a1%ff%fe",
         "https://google.com.evil.example/url?q=https://a.example/",
-        "https://example.org/url?q=https://a.example/",
     ],
 )
 def test_what_is_no_redirector_stays(url: str) -> None:

@@ -12,13 +12,11 @@ import responses
 import yaml
 
 from agent.search.provider_chain import SearchChain
-from agent.search.search_options import SearchOptions
 from agent.search.wikipedia import Wikipedia
 from agent.settings import Settings
 from agent.state import SearchResults
 from agent.state.clock import utc_today
 from tests.support.search_wire import (
-    BASE,
     KEY,
     SERVICES,
     STRICT,
@@ -119,66 +117,7 @@ def test_recorded_google_page_with_its_own_answers(recorded: Callable[[str], Any
     assert first.url == "https://news.microsoft.com/exec/satya-nadella/"
 
 
-def test_recorded_tavily(recorded: Callable[[str], Any]) -> None:
-    (exchange,) = recorded("tavily_test_search_with_include_domains.yaml")["interactions"]
-    recorded_body, reply = (exchange[side]["parsed_body"] for side in ("request", "response"))
-    options = SearchOptions(allow_domains=tuple(recorded_body["include_domains"]))
-    with wire("tavily", json=reply) as asked:
-        found = search_through_chain(service("tavily", options=options))
-    assert isinstance(found, SearchResults) and len(found.hits) == len(reply["results"])
-    assert all(0 < len(hit.snippet) <= 1000 and hit.title for hit in found.hits)
-    body = json_body(only_request(asked)) | {"query": recorded_body["query"], "topic": "general"}
-    assert body == {**recorded_body, "max_results": 10}
-
-
-def test_recorded_wikipedia(recorded: Callable[[str], Any]) -> None:
-    exchange = recorded("mediawiki_TestVcrWikiSearch.test_default.json")["interactions"][0]
-    with wire("wikipedia", body=exchange["response"]["body"]["string"]):
-        found = search_through_chain(service("wikipedia"))
-    assert isinstance(found, SearchResults) and len(found.hits) == 10
-    first = found.hits[0]
-    assert first.url == f"{BASE}/wiki/Python_(programming_language)" and first.date is None
-    assert first.snippet.startswith("Python is a high-level, general-purpose programming language")
-
-
 # --- what a result page itself answers ---------------------------------------------------------
-
-
-def page_answers(name: str, **more: Any) -> list[tuple[str, str, str]]:
-    with wire(name, json={**SERVICES[name].good, **more}):
-        hits = service(name).search("q")
-    assert hits[-1].url == "https://a.org/1"
-    return [(hit.url, hit.title, hit.snippet) for hit in hits[:-1]]
-
-
-def test_answer_boxes() -> None:
-    box = {"title": "T", "link": "https://b.org/", "snippet": "S.", "list": ["x", "y"]}
-    assert page_answers("serpapi", answer_box=box) == [("https://b.org/", "T", "S. x. y")]
-    assert page_answers("serper", answerBox={**box, "answer": "42", "list": None}) == [
-        ("https://b.org/", "T", "42. S"),
-    ]
-    search = {"answer": "4", "link": "https://www.google.com/search?q=4"}
-    assert page_answers("serper", answerBox=search) == []
-
-
-def test_the_website_of_a_knowledge_graph_helps_to_choose_and_is_no_source() -> None:
-    graph = {"title": "T", "type": "Firm", "description": "D.", "website": "https://t.example/"}
-    replies = {"serpapi": {"knowledge_graph": graph}, "serper": {"knowledgeGraph": graph}}
-    for name, more in replies.items():
-        with wire(name, json=SERVICES[name].good | more):
-            first, site = service(name).search("q")
-        assert first.url == "https://a.org/1" and not first.generated
-        assert (site.url, site.title, site.snippet) == ("https://t.example/", "T", "Firm. D")
-        assert site.generated
-
-
-def test_searxng_answers_and_infoboxes() -> None:
-    infobox = {"infobox": "I", "content": "C", "urls": [{"title": "t", "url": "https://i.org/"}]}
-    answered = ["no source", {"answer": "42", "url": "https://x.org/"}, {"answer": "none"}]
-    assert page_answers("searxng", answers=answered, infoboxes=[infobox]) == [
-        ("https://x.org/", "", "42"),
-        ("https://i.org/", "I", "C"),
-    ]
 
 
 def test_exa_prefers_highlights() -> None:

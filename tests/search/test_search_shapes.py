@@ -9,7 +9,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agent.search import google
 from agent.search.provider_chain import Provider
 from agent.state import SearchResults
 from tests.support.search_wire import (
@@ -97,19 +96,3 @@ def test_mutated_replies(name: str, draw: st.DataObject) -> None:
         value = mutate(value, draw)
     with wire(name, body=json.dumps(value)):
         ends_well(service(name))
-
-
-def test_what_people_also_ask_is_a_hit_where_it_has_a_page() -> None:
-    """Rows of SerpAPI and Serper, and those of which only a search of Google is known."""
-    rows: list[Any] = [
-        {"question": "Who?", "snippet": "Ann did.", "title": "A page", "link": "https://a.example/"},
-        {"question": "When?", "answer": "In 1911.", "source": {"link": "https://b.example/"}},
-        {"question": "Why?", "snippet": "Nobody knows.", "link": "https://www.google.com/search?q=b"},
-        "no row",
-    ]  # fmt: skip
-    for name in ("related_questions", "peopleAlsoAsk"):
-        hits = list(google.parse_questions({name: rows}))
-        assert [(hit.url, hit.title, hit.snippet) for hit in hits] == [
-            ("https://a.example/", "A page", "Ann did"),
-            ("https://b.example/", "When?", "In 1911"),
-        ]

@@ -7,9 +7,7 @@ import hashlib
 import hmac
 import json
 import re
-import signal
 import socket
-import sys
 import time
 from collections.abc import Iterator
 from email.message import Message
@@ -101,23 +99,6 @@ def test_what_read_less_or_was_degraded_is_no_change(
     assert (status, notices) == (0, []) and "substitute" in err
     shop.think = think
     assert [one["new"]["value"] for one in ask(capsys)[1]] == ["99 euros"]
-
-
-@pytest.mark.slow
-def test_a_page_that_is_gone_counts_once_a_second_run_confirms_it(
-    shop: Services, settings: Settings
-) -> None:
-    notices: list[Notice] = []
-    settings = settings.model_copy(update={"slots": ("price",), "cache": False})
-    watch = Watch(QUESTION, settings, None, {"one": notices.append})
-    shop.default_hits = ["shop"]
-    watch.check()
-    shop.pages |= {"shop": Raw(404, "gone"), "new": page(99)}
-    shop.default_hits = ["shop", "new"]
-    for seen in (1, 1, 2, 2):
-        watch.check()
-        assert len(notices) == seen
-    assert [one.new.value for one in notices[1:] if one.new] == ["99 euros"]
 
 
 def test_what_cannot_run_says_so_and_loses_nothing(
@@ -254,23 +235,6 @@ def test_a_webhook_is_looked_up_once_and_never_private(
             check_webhook(url, settings)
 
 
-def test_a_file_of_an_earlier_version_goes_on(shop: Services, settings: Settings) -> None:
-    notices: list[Notice] = []
-    settings = settings.model_copy(update={"slots": ("price",), "cache": False})
-    Watch(QUESTION, settings, None, {"one": notices.append}).check()
-    files = WatchFiles(settings)
-    file = files.path(watch_id(QUESTION, ("price",)))
-    left = [{"notice": json.loads(notices[0].model_dump_json()), "left": ["feed", "email"]}]
-    earlier = {"every": 60.0, "begun_at": "2026-01-01T00:00:00Z", "history": {}, "told": []}
-    kept = json.loads(file.read_text("utf-8"))
-    file.write_text(json.dumps({**kept, **earlier, "pending": left}), "utf-8")
-    shop.pages["shop"] = page(99)
-    Watch(QUESTION, settings, None, {"one": notices.append}).check()
-    assert [one.kind for one in notices] == ["state", "change"]
-    known = files.read(watch_id(QUESTION, ("price",)))
-    assert known and not known.pending
-
-
 class Killed(BaseException):
     """What ends a process between a run and its report."""
 
@@ -292,43 +256,6 @@ def test_what_was_found_is_reported_by_the_next_process(shop: Services, settings
     assert [one.id for one in notices] == [notices[0].id] * 2 and len(shop.model_requests) == asked
     watch(one=notices.append, two=notices.append)
     assert len(notices) == 2
-
-
-def test_a_statement_without_a_slot_is_compared_by_its_numbers_and_names(
-    shop: Services, settings: Settings
-) -> None:
-    notices: list[Notice] = []
-    words = "The pump of Velmora is on sale now, for {} euros [{}]."
-
-    def write(asked: Any) -> Any:
-        reply = think(asked, (words,))
-        return reply | {"slots": []} if "slots" in reply else reply
-
-    shop.think = write
-    settings = settings.model_copy(update={"cache": False})
-    watch = Watch(QUESTION, settings, None, {"one": notices.append})
-    watch.check()
-    words = "For {} euros you can buy the pump of Velmora today [{}]."
-    watch.check()
-    assert [one.kind for one in notices] == ["state"]
-    shop.pages["shop"] = page(99)
-    watch.check()
-    [change] = notices[1:]
-    assert change.old and "120" in change.old.sources[0].quote
-
-
-@pytest.mark.slow
-def test_ctrl_c_ends_the_wait_cleanly(shop: Services, tmp_path: Path) -> None:
-    arguments = ("-m", "agent.cli", "watch", QUESTION, "--slots", "price", "--every", "1d")
-    environment = {**shop.environment(tmp_path), "HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
-    root = str(Path(__file__).parents[2])
-    with start_command(
-        *arguments, cwd=tmp_path, env={**environment, "PYTHONPATH": root}, stdout=-1, stderr=-1
-    ) as process:
-        assert json.loads(process.stdout.readline())["kind"] == "state"
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
-    assert (process.returncode, out, err) == (0, b"", b"Stopping.\n"), sys.version
 
 
 @pytest.mark.slow
