@@ -23,8 +23,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from agent.documents.reports.reader import read_report
-from agent.state import CitedReport, ReportSentence
-from agent.state.urls import canonical_url
+from agent.state import CitedReport, ReportSentence, canonical_url
 from evals.harness import HALVES, Bench, Evaluation, Table, count, main, share, size
 
 NEAR = 6  # characters between the end of a sentence and its marks

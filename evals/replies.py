@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from agent.calls import Task
 from agent.llm.openai_compatible import read_generation
 from agent.llm.replies import parse_reply
-from agent.state.json_data import parse_first_json
+from agent.state import parse_first_json
 from agent.steps.generate_queries import MakeQueries
 from agent.steps.judges import JudgeClaims
 from agent.steps.reading_tasks import ReadSources

@@ -11,8 +11,7 @@ from agent.answer.claims_view import list_claims, list_lines, list_warnings, rea
 from agent.answer.messages import state_of
 from agent.evidence.bm25 import rank_texts
 from agent.slots.conversion import slot_words
-from agent.state import Claim
-from agent.state.urls import is_web_url
+from agent.state import Claim, is_web_url
 
 if TYPE_CHECKING:  # at run time, building an answer imports this module for the report's Markdown
     from agent.answer.report import LookedAt, ReportAnswer, ReportSection

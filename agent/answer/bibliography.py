@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from agent.evidence.quantities import parse_date
-from agent.state.json_data import Json
-from agent.state.sanitizing import sanitize_line
+from agent.state import Json, sanitize_line
 
 if TYPE_CHECKING:
     from agent.answer.schema import Answer, Citation

@@ -13,28 +13,26 @@ from agent.documents.html.structured_data import TEASER
 from agent.evidence.text_fragments import quote_link
 from agent.state import (
     HOLDING,
+    NO_ADDRESS,
+    NOT_READ,
     Calculation,
     Checked,
     CheckedClaim,
+    CheckVerdict,
     CitedReport,
     Differences,
     Failed,
     Frozen,
-    Research,
-    Source,
-    seldom,
-)
-from agent.state.events import LookedUp
-from agent.state.reports import (
-    NO_ADDRESS,
-    NOT_READ,
-    CheckVerdict,
+    LookedUp,
     MarkForm,
     ReportForm,
     ReportSource,
+    Research,
+    Source,
+    canonical_url,
+    hash_text,
+    seldom,
 )
-from agent.state.urls import canonical_url
-from agent.state.values import hash_text
 
 #: What became of a source, the first of these that holds. `retracted`: a registry says so, whether
 #: its page was read or not; `paywalled`: only its teaser was read; `dead`: its page is gone.

@@ -16,8 +16,7 @@ from agent.answer.check_result import (
 )
 from agent.answer.claims_view import list_warnings, show_differences
 from agent.answer.messages import QUOTED, describe_calculation
-from agent.state import HOLDING
-from agent.state.reports import CheckVerdict, MarkForm
+from agent.state import HOLDING, CheckVerdict, MarkForm
 
 
 class VerdictWords(NamedTuple):

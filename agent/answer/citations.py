@@ -10,8 +10,7 @@ from agent.answer.report import cited_sources
 from agent.answer.schema import Citation, RunInfo
 from agent.evidence.credibility import rate_credibility
 from agent.evidence.text_fragments import quote_link
-from agent.state import Composed, Finding, Page, Quote, Research
-from agent.state.places import find_place
+from agent.state import Composed, Finding, Page, Quote, Research, find_place
 
 
 def list_cited_quotes(composed: Composed, findings: Iterable[Finding]) -> list[Quote]:

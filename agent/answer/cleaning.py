@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from agent.answer.schema import Answer
+from agent.state import map_texts
 from agent.state.characters import strip_controls
-from agent.state.json_data import map_texts
 
 
 def clean_answer(answer: Answer) -> Answer:

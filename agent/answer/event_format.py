@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from agent import state
 from agent.evidence.markers import strip_markers
-from agent.state.sanitizing import sanitize_for_display
+from agent.state import sanitize_for_display
 
 #: The types of frames. `report` and `answer`, or `error`, come once; `end` comes last.
 FrameType = Literal[

@@ -10,8 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 from importlib.resources import files
 
-from agent.state.sanitizing import sanitize_for_display
-from agent.state.urls import url_scheme
+from agent.state import sanitize_for_display, url_scheme
 
 LINK_SCHEMES = ("http", "https", "file")
 #: The language (BCP 47) that is assumed for a script, named by the first word of the Unicode names

@@ -31,7 +31,7 @@ from agent.answer.html import (
     render_document,
 )
 from agent.evidence.bm25 import rank_texts
-from agent.state.urls import url_scheme
+from agent.state import url_scheme
 
 STYLES = tuple(f"agent.answer/{name}.css" for name in ("base", "page", "check"))
 CHECK_SCRIPT = "agent.answer/check.js"

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from urllib.parse import quote
 
 from agent.answer import doc
-from agent.state.sanitizing import sanitize_for_display
-from agent.state.urls import is_web_url
+from agent.state import is_web_url, sanitize_for_display
 
 #: What a renderer could take for markup anywhere in a line, in Pandoc, MDX and mathematics too.
 _INLINE_MARKUP = re.compile(

@@ -24,9 +24,9 @@ from agent.state import (
     Research,
     Verdict,
     Verified,
+    canonical_url,
     seldom,
 )
-from agent.state.urls import canonical_url
 
 #: Of the confidence of a report, set by hand: shares of sentences that are confirmed, and sites.
 MOSTLY, PARTLY, SEVERAL = 0.9, 0.6, 3

@@ -15,8 +15,7 @@ from agent.answer.states import State, Status
 from agent.calls.budget import CallUsage, round_dollars
 from agent.calls.journal_lines import parent_of
 from agent.evidence.credibility import Credibility
-from agent.state import Alternative, Attempt, Claim, Frozen, Hit, Scalar, Verdict, seldom
-from agent.state.json_data import Json
+from agent.state import Alternative, Attempt, Claim, Frozen, Hit, Json, Scalar, Verdict, seldom
 
 SCHEMA_URL = "https://json-schema.org/draft/2020-12/schema"
 

@@ -9,8 +9,7 @@ from agent.answer.schema import Answer, SlotAnswer
 from agent.evidence import fold
 from agent.slots.conversion import holds_value
 from agent.slots.equivalence import normalize_value
-from agent.state import Frozen, Scalar, Verdict
-from agent.state.json_data import Json
+from agent.state import Frozen, Json, Scalar, Verdict
 
 ColumnType = Literal["string", "integer", "number", "boolean", "date"]
 

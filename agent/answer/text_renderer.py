@@ -16,7 +16,7 @@ from rich.table import Table as RichTable
 from rich.text import Text as RichText
 
 from agent.answer import doc
-from agent.state.sanitizing import sanitize_for_display
+from agent.state import sanitize_for_display
 
 WIDTH = 100  # columns: longer lines are hard to read
 INDENT = 4  # columns of what belongs to a source

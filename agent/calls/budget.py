@@ -11,8 +11,7 @@ from pydantic import Field
 
 from agent.calls.journal_lines import is_of_parent
 from agent.errors import Exhausted
-from agent.state import Frozen
-from agent.state.json_data import Json
+from agent.state import Frozen, Json
 
 
 class ModelUsage(Frozen):

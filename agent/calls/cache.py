@@ -26,10 +26,7 @@ from pydantic import ValidationError
 
 from agent.calls import run_with_timeout
 from agent.calls.journal import call_key
-from agent.state import Attempt, Page, SearchResults
-from agent.state.clock import parse_utc
-from agent.state.urls import canonical_url
-from agent.state.values import hash_text
+from agent.state import Attempt, Page, SearchResults, canonical_url, hash_text, parse_utc
 
 if TYPE_CHECKING:
     from diskcache_community import Cache as DiskCache

@@ -21,7 +21,7 @@ from agent.calls.http import (
 )
 from agent.calls.transport import find_proxy, load_tls_context
 from agent.errors import ExternalCallError, ModelFailed
-from agent.state.json_data import get_objects
+from agent.state import get_objects
 
 if TYPE_CHECKING:
     from google.genai import Client

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, TypeVar
 from pydantic import BaseModel
 
 from agent.errors import UsageError
-from agent.state.json_data import InvalidJson, parse_json
+from agent.state import InvalidJson, parse_json
 
 BINARY: int = getattr(os, "O_BINARY", 0)  # a flag that Windows needs, else it changes line feeds
 #: Never to wait, and to be no terminal's child; systems that lack a flag need it not.

@@ -27,7 +27,7 @@ from agent.calls.input_file import MAX_LINE_BYTES, require_regular
 from agent.calls.journal_lines import VERSION, is_of_parent
 from agent.calls.journal_reader import read_journal
 from agent.errors import JournalBusy, JournalError
-from agent.state.json_data import Json
+from agent.state import Json
 
 
 class Journal:

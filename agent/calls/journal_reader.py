@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from agent.calls.input_file import open_regular, read_at, read_lines
 from agent.calls.journal_lines import VERSION, AnswerLine, CallLine, HaltLine, JournalHeader
 from agent.errors import NON_RETRYABLE, JournalDamaged, JournalError
-from agent.state.json_data import Json, get_path, parse_json
+from agent.state import Json, get_path, parse_json
 
 ANSWER_START = b'{"answer": '  # of an answer's line, which is found without parsing the others
 MAX_CALLS = 500_000  # in one file; the index of so many takes 200 MB

@@ -12,7 +12,7 @@ from agent.calls.journal import Journal, call_key
 from agent.calls.journal_lines import ERROR_CLASSES, CallLine, decode_error, encode_error
 from agent.calls.threads import spawn
 from agent.errors import AgentError, ExternalCallError, Halt, JournalDamaged, JournalError, Stopped
-from agent.state.json_data import Json
+from agent.state import Json
 
 STOPPED = "The run was stopped before it ended; the answer comes from what had been read."
 Req = TypeVar("Req")

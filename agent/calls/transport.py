@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 from agent.errors import ExternalCallError, ReadFailed
-from agent.state.urls import find_host
+from agent.state import find_host
 
 if TYPE_CHECKING:
     import requests

@@ -19,8 +19,7 @@ if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is 
 
     from agent.answer.schema import Citation
     from agent.pages.wayback import WebArchive
-    from agent.state import Page
-    from agent.state.json_data import Json
+    from agent.state import Json, Page
 
 EPILOG = """\b
 Examples:
@@ -77,7 +76,7 @@ def command(answers: tuple[Path, ...], journal: Path | None, **options: Any) -> 
 def _describe(report: Json) -> str:
     """The result in a sentence; a line for each failure, and each quote that is gone."""
     from agent.answer.counts import format_count
-    from agent.state.sanitizing import sanitize_for_display
+    from agent.state import sanitize_for_display
 
     counts = report["checked"].items()
     checked = ", ".join(format_count(n, what.removesuffix("s")) for what, n in counts if n)

@@ -20,7 +20,7 @@ from agent.errors import AgentError, Stopped
 from agent.run.begin import research
 from agent.run.progress import with_progress_line
 from agent.settings import load_options
-from agent.state.sanitizing import sanitize_for_display
+from agent.state import sanitize_for_display
 
 HELP = ":new starts a new topic, :sources shows the last answer's quotes, exit ends."
 STOPPING = "Stopping with the best answer so far. Press Ctrl-C again to cancel."

@@ -17,7 +17,7 @@ from agent.errors import Stopped
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
     from agent.run.evaluation.questions import EvaluationQuestion
     from agent.settings import Settings
-    from agent.state.json_data import Json
+    from agent.state import Json
 
 EPILOG = """\b
 Examples:

@@ -113,7 +113,7 @@ def _find_idle_options(
 def _read_slots_schema(text_or_file: str | None) -> Any:
     """The JSON Schema of typed slots, given as the JSON itself or as the name of its file."""
     from agent.calls.input_file import read_json
-    from agent.state.json_data import InvalidJson, parse_json
+    from agent.state import InvalidJson, parse_json
 
     remedy = "Name a file with a JSON Schema of an object."
     if text_or_file is None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is 
 def follow(run: Run, options: dict[str, Any]) -> None:
     """Go through the run and write its events to stderr in the form that the options ask for."""
     from agent.answer.event_format import format_event_json, format_event_line
-    from agent.state.sanitizing import sanitize_for_display
+    from agent.state import sanitize_for_display
 
     reported: set[str] = set()
     events: Iterable[Event] = run

@@ -17,7 +17,7 @@ from agent.errors import UsageError
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
     from agent.documents.body_text import BodyText
-    from agent.state.json_data import Json
+    from agent.state import Json
 
 UNREADABLE = 4  # exit status
 EPILOG = """\b

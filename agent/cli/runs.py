@@ -183,7 +183,7 @@ def _show(rows: list[dict[str, Any]], cells: Any) -> int:
     """The rows as JSON, or on a terminal a line each."""
     import json
 
-    from agent.state.sanitizing import sanitize_for_display
+    from agent.state import sanitize_for_display
 
     if not sys.stdout.isatty():
         shell.print_text(json.dumps(rows, indent=2) + "\n")

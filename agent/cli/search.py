@@ -10,7 +10,7 @@ import click
 from agent.cli import shell
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
-    from agent.state.json_data import Json
+    from agent.state import Json
 
 EPILOG = """\b
 Examples:
@@ -49,7 +49,7 @@ def command(words: tuple[str, ...], **options: Any) -> int:
 
 
 def _render(found: Json) -> str:
-    from agent.state.sanitizing import sanitize_for_display
+    from agent.state import sanitize_for_display
 
     rows = [(doc["title"], f"  {doc['url']}", f"  {doc['snippet']}") for doc in found["docs"]]
     lines = [sanitize_for_display(line) for row in rows for line in row if line.strip()]

@@ -30,8 +30,7 @@ from agent.documents.page_date import read_day
 from agent.documents.worker_pool import MAX_WORKERS, WorkerPool, shared_pool
 from agent.documents.worker_process import Countdown, ReaderProcess, WorkerEnded
 from agent.errors import ReadFailed
-from agent.state import Outcome
-from agent.state.sanitizing import sanitize_line
+from agent.state import Outcome, sanitize_line
 
 #: Seconds for one page or file. The slowest honest ones measured take two.
 TIMEOUT = 10.0

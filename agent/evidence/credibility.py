@@ -17,8 +17,7 @@ from urllib.parse import urlsplit
 
 from agent.evidence import content_words
 from agent.evidence.quantities import find_years
-from agent.state import Frozen, Hit
-from agent.state.urls import find_host
+from agent.state import Frozen, Hit, find_host
 
 T = TypeVar("T")
 

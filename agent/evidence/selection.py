@@ -16,8 +16,7 @@ from agent.evidence.quantities import find_years
 from agent.evidence.sentences import split_sentences
 from agent.evidence.tokens import estimate_tokens
 from agent.evidence.words import content_words, fold
-from agent.state import Quote, Source
-from agent.state.excerpts import Excerpt
+from agent.state import Excerpt, Quote, Source
 
 HEADER = 30  # tokens of the block around a source, about
 LEAST = 20  # tokens; with fewer left, no further passage is considered

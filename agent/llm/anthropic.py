@@ -37,7 +37,7 @@ from agent.llm.model import (
 from agent.llm.reply_forms import FormLadder
 from agent.llm.schemas import sent_schema, strict_schema
 from agent.llm.tool_messages import append_transcript, split_conversation
-from agent.state.json_data import get_path
+from agent.state import get_path
 
 API_VERSION = "2023-06-01"
 #: Of a reply, thoughts included, where the task sets no limit: the API demands one.

@@ -11,7 +11,7 @@ from typing import Any
 
 from agent.calls.model_tools import Exchange, Tool
 from agent.llm.tool_messages import call_fields, request_correction, turn_json
-from agent.state.json_data import get_path
+from agent.state import get_path
 
 #: What a prompt's evidence ends with: see `Excerpt`.
 EVIDENCE_END = "</source>"

@@ -34,7 +34,7 @@ from agent.llm.openai_tools import declare_tools, extract_text, extract_turn_jso
 from agent.llm.reply_forms import FormLadder
 from agent.llm.schemas import sent_schema
 from agent.llm.tool_messages import append_transcript, request_correction, split_conversation
-from agent.state.json_data import get_objects, get_path
+from agent.state import get_objects, get_path
 
 #: The names of the limit on a reply's tokens. Most servers know the first alone, OpenAI's newest
 #: models the second.

@@ -12,7 +12,7 @@ from typing import Any
 
 from agent.calls.model_tools import MAX_CALLS
 from agent.llm.openai_tools import join_parts
-from agent.state.json_data import InvalidJson, Json, get_objects, get_path, parse_json
+from agent.state import InvalidJson, Json, get_objects, get_path, parse_json
 
 
 def is_stream(data: bytes) -> bool:

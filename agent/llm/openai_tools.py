@@ -13,7 +13,7 @@ from typing import Any
 
 from agent.calls.model_tools import Exchange, Tool
 from agent.llm.tool_messages import call_fields, turn_json
-from agent.state.json_data import InvalidJson, get_objects, get_path, parse_json
+from agent.state import InvalidJson, get_objects, get_path, parse_json
 
 _TAG = r"(?:\w+:)?(?:think(?:ing)?|thoughts?|reasoning)"
 #: Whole thoughts; the end of some without a beginning; the beginning of some without an end. In

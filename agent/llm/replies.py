@@ -15,8 +15,8 @@ from pydantic import ValidationError
 from agent.calls import AnswerT, Task
 from agent.llm.model import Generation
 from agent.llm.reply_repair import Shape
+from agent.state import InvalidJson, map_texts, parse_first_json, parse_json
 from agent.state.characters import strip_controls
-from agent.state.json_data import InvalidJson, map_texts, parse_first_json, parse_json
 
 MAX_REPLY_CHARS = 200_000  # a longer reply is no answer to any of our tasks
 _CODE_FENCE = re.compile(r"^\s*```[a-zA-Z]*\s*\n?|\n?\s*```\s*$")

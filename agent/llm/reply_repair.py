@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-from agent.state.json_data import InvalidJson, Json, parse_json
+from agent.state import InvalidJson, Json, parse_json
 
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
 _NUMBER = re.compile(r"(?<![\d.])\d{1,6}(?![\d.]*\d)")

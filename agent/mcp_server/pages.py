@@ -15,8 +15,7 @@ from agent.run.search_once import open_limited_retriever, search_once
 from agent.search.mcp.source import load_place
 from agent.server.research_request import Configure
 from agent.settings import Settings
-from agent.state import Frozen, Page
-from agent.state.json_data import Json
+from agent.state import Frozen, Json, Page
 
 LONGEST_READ = 50_000  # characters of a page that one call returns
 PAGE_FIELDS = ("url", "title", "sha256", "retrieved_at", "date", "partial_text")

@@ -26,8 +26,7 @@ from agent.server.access_guard import AccessGuard
 from agent.server.research_request import CheckRequest, Configure, Question
 from agent.server.run_manager import MAX_LISTED, Runs, begin_requested
 from agent.server.uvicorn_server import guard_app
-from agent.state import Frozen
-from agent.state.json_data import Json, get_path, parse_json
+from agent.state import Frozen, Json, get_path, parse_json
 from agent.version import __version__
 
 Context = ServerRequestContext[Any]

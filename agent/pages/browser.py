@@ -26,7 +26,7 @@ from agent.errors import ReadFailed
 from agent.pages.browser_tab import BrowserTab, Rendered
 from agent.pages.cdp import Pipes
 from agent.pages.relay import GuardedRelay
-from agent.state.urls import host_of
+from agent.state import host_of
 
 NAMES = (
     "chromium-headless-shell chrome-headless-shell headless_shell chromium chromium-browser "

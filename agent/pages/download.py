@@ -14,8 +14,7 @@ from agent.documents import sniff
 from agent.errors import ReadFailed
 from agent.pages.address_guard import AddressGuard
 from agent.pages.wayback import COPY
-from agent.state import Outcome
-from agent.state.urls import host_of
+from agent.state import Outcome, host_of
 
 if TYPE_CHECKING:
     import httpx2

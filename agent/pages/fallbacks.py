@@ -10,8 +10,7 @@ from typing import NamedTuple, get_args
 
 from agent.errors import ReadFailed
 from agent.pages.wayback import COPY
-from agent.state import Attempt, Outcome, Page
-from agent.state.urls import host_of
+from agent.state import Attempt, Outcome, Page, host_of
 
 #: How a page says no to programs, or is lost: none is a refusal of ours.
 LOST: frozenset[Outcome] = frozenset(

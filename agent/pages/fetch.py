@@ -17,10 +17,7 @@ from agent.pages.download import Downloader, DownloadLimits, FetchedBody
 from agent.pages.package_registries import find_form
 from agent.pages.renderer import BrowserUse, Renderer
 from agent.pages.robots import ROBOTS_MAX_BYTES, ROBOTS_TIMEOUT, RobotsRules
-from agent.state import Page
-from agent.state.clock import format_utc
-from agent.state.places import to_places
-from agent.state.urls import host_of
+from agent.state import Page, format_utc, host_of, to_places
 from agent.version import USER_AGENT
 
 PLAIN_TEXT = "text/plain; charset=utf-8"

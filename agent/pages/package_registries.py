@@ -9,7 +9,7 @@ from urllib.parse import quote, urlsplit
 
 from agent.documents.body_text import Body, UnreadablePage
 from agent.pages.download import FetchedBody
-from agent.state.json_data import InvalidJson, get_path, parse_json
+from agent.state import InvalidJson, get_path, parse_json
 
 MAX_MARKDOWN = 1_000_000  # bytes
 _FIELD = re.compile(r"\{([\w.-]+)\}")

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from agent.calls import spawn
 from agent.errors import ReadFailed
-from agent.state.urls import host_of
+from agent.state import host_of
 
 ROBOTS_TIMEOUT = 3.0  # seconds; robots.txt is fetched while the page is
 ROBOTS_MAX_BYTES = 512_000  # RFC 9309 asks for at least 500 KiB

@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from agent.calls.http import Endpoint
 from agent.errors import ReadFailed
-from agent.state import Page
-from agent.state.json_data import get_path
+from agent.state import Page, get_path
 
 #: The remedy for a page that cannot be read.
 COPY = "There may be an archived copy: --archive reads it."

@@ -31,9 +31,7 @@ from agent.run.journal_evidence import JournalEvidence, read_evidence
 from agent.run.stored_answer import parse_answer
 from agent.slots.conversion import holds_value
 from agent.slots.slot_data import data_differences
-from agent.state import Claim, Hit, Source
-from agent.state.json_data import Json, get_path, parse_json
-from agent.state.values import hash_text
+from agent.state import Claim, Hit, Json, Source, get_path, hash_text, parse_json
 from agent.steps.table_queries import (
     HEADING,
     NamedTable,

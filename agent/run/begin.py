@@ -23,8 +23,7 @@ from agent.run.retriever import Retriever
 from agent.run.run_retriever import open_run_retriever
 from agent.run.validate_request import clean_topic, requested_slots
 from agent.settings import Settings, load_settings, make_request, replace_settings
-from agent.state import RunRequest
-from agent.state.json_data import Json, get_path
+from agent.state import Json, RunRequest, get_path
 
 if TYPE_CHECKING:
     pass

@@ -15,8 +15,7 @@ from agent.evidence.proper_names import find_names
 from agent.evidence.quantities import iso_dates, number_values
 from agent.slots.conversion import holds_value
 from agent.slots.equivalence import same_value
-from agent.state import HOLDING, Frozen, Scalar
-from agent.state.json_data import Json
+from agent.state import HOLDING, Frozen, Json, Scalar
 
 #: Of the words of the shorter of two statements, besides their values: so many are common to two
 #: that say something of the same thing, and at least two. Set by hand.

@@ -9,8 +9,7 @@ from agent.run.header import journal_path
 from agent.run.loop import Run
 from agent.run.models import make_models
 from agent.settings import Settings
-from agent.state import CitedReport, RunRequest
-from agent.state.json_data import get_path
+from agent.state import CitedReport, RunRequest, get_path
 
 UNTITLED = "A report"
 

@@ -25,8 +25,7 @@ from agent.run.header import RunSpec
 from agent.run.journal_calls import ANSWER_TASKS, CallContext, RecordedAsk, RecordedSource, cost_of
 from agent.run.models import Orders, answer_extractively, order_models
 from agent.run.retriever import Retriever
-from agent.settings import Settings
-from agent.settings.mcp_servers import secrets_of
+from agent.settings import Settings, secrets_of
 from agent.state import Page, SearchResults
 
 PARENT_TIMEOUT = 60.0  # seconds to find or read a page in the journals of earlier runs

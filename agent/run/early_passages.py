@@ -13,15 +13,15 @@ from agent.search.parent_pages import pages_of
 from agent.state import (
     Event,
     Frozen,
+    Json,
     PageRead,
     Queried,
     Reflected,
     Research,
     Searched,
     SearchResults,
+    sanitize_for_display,
 )
-from agent.state.json_data import Json
-from agent.state.sanitizing import sanitize_for_display
 
 MAX_PASSAGES = 6
 MAX_CHARACTERS = 300  # of a passage

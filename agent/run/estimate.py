@@ -24,8 +24,7 @@ from agent.run.validate_request import requested_slots, resolve_strategy
 from agent.run.workloads import Workload, Workloads, add_parent, find_workloads
 from agent.search.providers import find_paid_terms
 from agent.settings import Settings
-from agent.state import Frozen, RunRequest
-from agent.state.json_data import get_path
+from agent.state import Frozen, RunRequest, get_path
 from agent.steps.follow_parent import UnderstandFollowUp
 from agent.steps.generate_queries import MakeQueries
 

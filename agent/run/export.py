@@ -25,7 +25,7 @@ from agent.errors import JournalError, UsageError
 from agent.run.audit_answer import MAX_FAILURES, audit_answer
 from agent.run.journal_evidence import read_evidence
 from agent.run.stored_answer import read_answer
-from agent.state.json_data import Json, parse_json
+from agent.state import Json, parse_json
 from agent.version import __version__
 
 ANSWER, JOURNAL, MANIFEST = "answer.json", "journal.jsonl", "manifest.json"

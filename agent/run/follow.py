@@ -12,9 +12,7 @@ from agent.evidence.markers import strip_markers
 from agent.run.header import journal_path
 from agent.run.stored_answer import read_answer
 from agent.settings import Settings
-from agent.state import EarlierAnswer, RunRequest
-from agent.state.claims import LONGEST_EARLIER, MAX_EARLIER
-from agent.state.sanitizing import sanitize_line
+from agent.state import LONGEST_EARLIER, MAX_EARLIER, EarlierAnswer, RunRequest, sanitize_line
 
 MAX_CHAIN = 100  # runs that follow one another whose pages are searched
 

@@ -15,9 +15,7 @@ from agent.errors import JournalError, UsageError
 from agent.run.retriever import find_corpus
 from agent.run.validate_request import clean_topic, requested_slots, resolve_strategy
 from agent.settings import SHAPING_FIELDS, Settings, user_folder
-from agent.state import RunRequest
-from agent.state.clock import utc_now
-from agent.state.json_data import Json
+from agent.state import Json, RunRequest, utc_now
 from agent.version import __version__
 
 #: Fields of a request that shape prompts and answer. They are among the header's settings.

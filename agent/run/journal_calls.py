@@ -16,9 +16,7 @@ from agent.llm import ModelChain
 from agent.run.costs import estimate_cost, estimate_task_tokens
 from agent.run.models import Orders
 from agent.settings import Settings
-from agent.state import Frozen
-from agent.state.json_data import Json
-from agent.state.urls import canonical_url
+from agent.state import Frozen, Json, canonical_url
 
 ResponseT = TypeVar("ResponseT", bound=Frozen)
 

@@ -8,9 +8,7 @@ from typing import NamedTuple
 
 from agent.answer.schema import Citation
 from agent.calls.journal_reader import read_journal
-from agent.state import Page
-from agent.state.json_data import Json, get_path
-from agent.state.values import hash_text, is_retracted
+from agent.state import Json, Page, get_path, hash_text, is_retracted
 from agent.verification.judge_view import QuotePlace
 from agent.version import __version__
 

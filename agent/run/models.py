@@ -16,7 +16,7 @@ from agent.calls.prices import Price, find_price, load_prices
 from agent.errors import NotConfigured, UsageError
 from agent.llm import Generation, Model, ModelChain
 from agent.settings import TASK_KINDS, Settings
-from agent.state.clock import utc_today
+from agent.state import utc_today
 
 Orders = Mapping[TaskKind, Sequence[Model]]  # which models a kind of task is asked of
 ModelMaker = Callable[[Settings, Sequence[str]], Sequence[Model]]

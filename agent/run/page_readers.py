@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Protocol
 from agent.calls.plugins import load_plugins
 from agent.errors import ReadFailed
 from agent.settings import Settings
-from agent.state import Page
+from agent.state import Page, sanitize_line, utc_now
 from agent.state.characters import strip_controls
-from agent.state.clock import utc_now
-from agent.state.sanitizing import sanitize_line
 from agent.version import USER_AGENT
 
 if TYPE_CHECKING:
@@ -103,7 +101,7 @@ def _refuse_older(read: Read, since: date | None) -> Read:
     """The same reader, without the pages that are older than `since` by their own date."""
     if since is None:
         return read
-    from agent.state.urls import host_of
+    from agent.state import host_of
 
     def read_recent(url: str) -> Page:
         page = read(url)

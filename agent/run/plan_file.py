@@ -17,9 +17,7 @@ from pydantic import ValidationError
 from agent.calls.input_file import read_text
 from agent.errors import UsageError
 from agent.run.plan import PlanOffer
-from agent.state import Plan
-from agent.state.json_data import InvalidJson, Json, parse_json
-from agent.state.sanitizing import sanitize_line
+from agent.state import InvalidJson, Json, Plan, parse_json, sanitize_line
 
 MAX_BYTES = 200_000
 REMEDY = "Correct that line, or print a new plan with --plan and edit it."

@@ -14,8 +14,7 @@ from rich.text import Text
 from agent.answer.addresses import CorpusAddresses
 from agent.answer.messages import describe_usage
 from agent.run.early_passages import SHORT_WAIT, describe_wait, find_passages
-from agent.state import Event
-from agent.state.sanitizing import sanitize_for_display
+from agent.state import Event, sanitize_for_display
 
 if TYPE_CHECKING:
     from agent.run.loop import Run

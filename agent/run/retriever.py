@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from agent.calls.budget import Budget
 from agent.run.page_readers import Read, compose_reader, open_page_reader, read_first
 from agent.settings import Settings, user_folder
-from agent.state import SearchResults
-from agent.state.sanitizing import sanitize_for_display
+from agent.state import SearchResults, sanitize_for_display
 
 if TYPE_CHECKING:
     from agent.pages.fetch import PageReader

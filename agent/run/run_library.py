@@ -22,9 +22,7 @@ from agent.run.header import journal_path, newest_journals
 from agent.run.output_files import write_file
 from agent.search.journal_index import forget_run
 from agent.settings import Settings, user_folder
-from agent.state import Frozen
-from agent.state.json_data import get_path
-from agent.state.sanitizing import sanitize_for_display, sanitize_line
+from agent.state import Frozen, get_path, sanitize_for_display, sanitize_line
 
 RUN_NAME_PATTERN = "[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 RUN_NAME = re.compile(RUN_NAME_PATTERN)

@@ -13,7 +13,7 @@ from agent.run.retriever import Retriever, find_corpus
 from agent.run.run_retriever import open_cached_retriever
 from agent.settings import Settings
 from agent.settings.mcp_servers import secrets_of
-from agent.state.json_data import Json
+from agent.state import Json
 
 
 @contextmanager

@@ -35,8 +35,7 @@ from agent.run.loop import Run
 from agent.settings import Settings
 from agent.slots.equivalence import normalize_value
 from agent.slots.slot_schema import slots_of
-from agent.state import RunRequest, Source
-from agent.state.json_data import Json
+from agent.state import Json, RunRequest, Source
 
 MAX_ROWS = 1000
 MAX_NAME = 200  # characters: the name of a row is the id of its topic

@@ -12,8 +12,7 @@ from pathlib import Path
 from agent.answer.messages import describe_usage, format_usd
 from agent.calls.budget import sum_usage
 from agent.calls.journal_reader import read_journal, read_newest_answer, translate_damage
-from agent.state.json_data import Json, get_objects, get_path
-from agent.state.sanitizing import sanitize_for_display
+from agent.state import Json, get_objects, get_path, sanitize_for_display
 
 SUBJECTS = {"ask": "task", "search": "query", "read": "url"}  # of a request, by kind of call
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from agent.errors import UsageError
 from agent.settings import Settings
-from agent.state import RunRequest, Slot
-from agent.state.sanitizing import sanitize_line
+from agent.state import RunRequest, Slot, sanitize_line
 
 MAX_TOPIC_CHARACTERS = 2000  # characters
 CHECK = "check"  # the strategy of a run that is given a report

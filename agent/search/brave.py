@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from agent.search.service import Service
-from agent.state import Hit
-from agent.state.clock import utc_today
-from agent.state.json_data import get_objects
+from agent.state import Hit, get_objects, utc_today
 
 MAX_WORDS = 50  # of a query; it takes 400 characters
 MAX_CHARS = 400

@@ -16,9 +16,7 @@ from agent.documents.body_text import Body, UnreadablePage
 from agent.documents.format_registry import SUFFIXES
 from agent.errors import ReadFailed
 from agent.search.corpus_documents import MAX_BYTES
-from agent.state import Page
-from agent.state.clock import utc_now
-from agent.state.places import to_places
+from agent.state import Page, to_places, utc_now
 
 
 def find_beside(folder: Path, url: str) -> Path | None:

@@ -11,8 +11,7 @@ from agent.errors import SearchFailed
 from agent.search.hits import parse_hit
 from agent.search.parallel_search import SideBySide
 from agent.search.table_service import TableService, as_text, read_fields, telling_words
-from agent.state import Hit
-from agent.state.json_data import Json, get_objects
+from agent.state import Hit, Json, get_objects
 
 MAX_NAMES = 4  # words of a query that are asked for as names of packages
 _NAME = re.compile(r"[a-z0-9](?:[\w.-]*[a-z0-9])?", re.ASCII)  # of a package of PyPI

@@ -16,9 +16,7 @@ from agent.search.index import RESCAN_SECONDS, CorpusIndex, Match
 from agent.search.open_indexes import OpenIndexes, index_file
 from agent.search.search_options import SearchOptions
 from agent.search.terms import query_terms
-from agent.state import Hit, Page
-from agent.state.clock import utc_now
-from agent.state.places import to_places
+from agent.state import Hit, Page, to_places, utc_now
 
 PROGRESS_SECONDS = 5.0  # between two lines that say how far the index is
 UPDATE_PATIENCE = 2.0  # seconds that a query waits for files that have changed

@@ -25,8 +25,8 @@ from agent.documents.body_reader import BodyReader
 from agent.documents.body_text import Body, BodyText, Mark, UnreadablePage
 from agent.documents.format_registry import SUFFIXES
 from agent.search.corpus_files import FileScan, storable_name
+from agent.state import bound_values
 from agent.state.characters import strip_controls
-from agent.state.json_data import bound_values
 
 MAX_BYTES = 50_000_000  # of a file; of one line where it is a .jsonl file, which has no limit
 MAX_TITLE = 1000  # characters; a title is stored with each part of a long document

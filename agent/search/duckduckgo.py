@@ -12,8 +12,7 @@ from agent.calls.transport import find_proxy, named_certificates
 from agent.errors import SearchFailed
 from agent.search.hits import parse_hit
 from agent.search.search_options import SearchOptions
-from agent.state import Hit, Outcome
-from agent.state.clock import utc_today
+from agent.state import Hit, Outcome, utc_today
 
 MAX_RESULTS = 25
 MAX_TRIES = 3  # on a rate limit

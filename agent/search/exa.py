@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from agent.search.hits import MAX_SNIPPET
 from agent.search.service import Service
-from agent.state import Hit
-from agent.state.json_data import Json, get_objects
+from agent.state import Hit, Json, get_objects
 
 
 class Exa(Service):

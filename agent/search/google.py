@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator
 from urllib.parse import urlsplit
 
 from agent.search.hits import parse_hit
-from agent.state import Hit
-from agent.state.json_data import Json, get_objects, get_path
+from agent.state import Hit, Json, get_objects, get_path
 
 MAX_QUESTIONS = 4  # that people also ask
 

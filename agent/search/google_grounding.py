@@ -26,8 +26,7 @@ from agent.search.hits import parse_hit
 from agent.search.paid_providers import PaidHits, Terms
 from agent.search.search_options import SearchOptions
 from agent.settings import Settings
-from agent.state import Hit
-from agent.state.clock import utc_today
+from agent.state import Hit, utc_today
 from agent.version import USER_AGENT
 
 if TYPE_CHECKING:

@@ -9,9 +9,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from agent.evidence.quantities import parse_date
 from agent.search.search_options import SearchOptions
-from agent.state import Hit
-from agent.state.sanitizing import sanitize_line, strip_markup
-from agent.state.urls import canonical_url, is_web_url
+from agent.state import Hit, canonical_url, is_web_url, sanitize_line, strip_markup
 
 # lengths in characters
 MAX_URL = 2000  # a longer one is of no use in a citation

@@ -12,8 +12,7 @@ from agent.search.provider_chain import SearchChain
 from agent.search.search_options import SearchOptions
 from agent.search.table_service import TableService
 from agent.settings import KEY_VARIABLES, Settings
-from agent.state import Hit, SearchResults
-from agent.state.urls import canonical_url
+from agent.state import Hit, SearchResults, canonical_url
 
 #: Ranks; the more, the less a first rank counts before a tenth. The value of Cormack, Clarke and
 #: Büttcher, SIGIR 2009.

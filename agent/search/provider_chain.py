@@ -16,9 +16,7 @@ from agent.search.circuit_breaker import ANSWERED, MAX_WAIT, CircuitBreaker
 from agent.search.hits import MAX_QUERY, clean_hits
 from agent.search.paid_providers import PaidHits, PaidQueries
 from agent.search.search_options import SearchOptions
-from agent.state import Attempt, Hit, Outcome, SearchResults
-from agent.state.clock import utc_now
-from agent.state.sanitizing import sanitize_line
+from agent.state import Attempt, Hit, Outcome, SearchResults, sanitize_line, utc_now
 
 Hits = tuple[Hit, ...]
 

@@ -22,21 +22,12 @@ from agent.settings.mcp_servers import find_mcp_servers
 
 #: Services that are asked side by side under one name, and each of them by its own.
 SETS: tuple[type[SideBySide], ...] = (Scholar, Code)
-
-
-def _load_service(name: str) -> type[Service]:
-    """The subclass of `Service` that the module of a name defines."""
-    module = import_module(f"agent.search.{name}")
-    return next(
-        one
-        for one in vars(module).values()
-        if isinstance(one, type) and issubclass(one, Service) and one.__module__ == module.__name__
-    )
-
-
+for _name in BASE_URLS:
+    if find_spec(f"agent.search.{_name}"):
+        import_module(f"agent.search.{_name}")
 #: Services by name: each with a module of its name in this folder, and those of a set.
 SERVICES = {
-    name: _load_service(name) for name in BASE_URLS if find_spec(f"agent.search.{name}")
+    one.name: one for one in Service.__subclasses__() if getattr(one, "name", "") in BASE_URLS
 } | {name: service for one_set in SETS for name, service in one_set.services.items()}
 #: Name in SEARCH_PROVIDERS -> how to build it. Without its key, `search` names the missing setting.
 PROVIDERS: dict[str, Callable[[Settings, SearchOptions], Provider]] = {

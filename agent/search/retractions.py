@@ -7,8 +7,7 @@ from urllib.parse import quote
 
 from agent.calls.http import Endpoint
 from agent.errors import ExternalCallError, ReadFailed
-from agent.state.json_data import get_objects, get_path
-from agent.state.sanitizing import sanitize_line
+from agent.state import get_objects, get_path, sanitize_line
 from agent.version import USER_AGENT
 
 MAX_NOTICE = 200  # characters

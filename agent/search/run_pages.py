@@ -21,9 +21,7 @@ from agent.search.index import CorpusIndex
 from agent.search.open_indexes import OpenIndexes, index_file, shared_indexes
 from agent.search.search_options import SearchOptions
 from agent.settings.fields import RUN_SOURCES
-from agent.state import Hit, Page, SearchResults
-from agent.state.clock import utc_now
-from agent.state.urls import canonical_url, is_web_url
+from agent.state import Hit, Page, SearchResults, canonical_url, is_web_url, utc_now
 
 WITH_DOCUMENTS = RUN_SOURCES[0]
 MAX_HITS = 10

@@ -9,8 +9,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator
 
-from agent.state import Frozen
-from agent.state.urls import is_under
+from agent.state import Frozen, is_under
 
 
 class Locale(NamedTuple):

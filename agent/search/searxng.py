@@ -7,9 +7,7 @@ from collections.abc import Iterator
 from agent.errors import SearchFailed
 from agent.search.hits import parse_hit
 from agent.search.service import Service
-from agent.state import Hit
-from agent.state.clock import utc_today
-from agent.state.json_data import Json, get_objects, get_path
+from agent.state import Hit, Json, get_objects, get_path, utc_today
 
 ENABLE_JSON = "Add json to search.formats in the settings.yml of the SearXNG server."
 

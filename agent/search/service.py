@@ -6,8 +6,7 @@ from agent.calls.http import Endpoint
 from agent.search.hits import parse_hit
 from agent.search.search_options import SearchOptions
 from agent.settings import KEY_VARIABLES, Settings, url_variable
-from agent.state import Hit
-from agent.state.json_data import Json
+from agent.state import Hit, Json
 from agent.version import USER_AGENT
 
 

@@ -13,7 +13,7 @@ from urllib.parse import quote
 from agent.evidence import split_passages
 from agent.search.corpus_documents import Document
 from agent.search.terms import add_bigrams, strip_unstorable
-from agent.state.values import hash_text
+from agent.state import hash_text
 
 #: Of all that an index file holds. Raise it with any change to how text is read, cut or normalized.
 INDEX_VERSION = 7

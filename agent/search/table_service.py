@@ -15,8 +15,7 @@ from agent.errors import UsageError
 from agent.evidence.words import stop_words
 from agent.search.service import Service
 from agent.settings import user_folder
-from agent.state import Hit
-from agent.state.json_data import Json, get_path
+from agent.state import Hit, Json, get_path
 
 MAX_WORDS = 20  # of a query whose words are sent singly,
 MAX_TOGETHER = 6  # and of one whose words must all be in a text,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from agent.search.service import Service
-from agent.state import Hit
-from agent.state.json_data import Json
+from agent.state import Hit, Json
 
 MAX_QUERY = 400  # characters; a longer one is refused
 

@@ -7,9 +7,7 @@ from urllib.parse import quote
 
 from agent.search.hits import MAX_TITLE, parse_hit
 from agent.search.service import Service
-from agent.state import Hit, Outcome
-from agent.state.json_data import get_path
-from agent.state.sanitizing import sanitize_line
+from agent.state import Hit, Outcome, get_path, sanitize_line
 
 #: Code of an `error` object -> outcome. Any other code is `rejected`.
 #: https://www.mediawiki.org/wiki/API:Errors_and_warnings

@@ -9,8 +9,7 @@ from urllib.parse import quote_plus, unquote_plus
 from agent.errors import ReadFailed, SearchFailed
 from agent.pages.fetch import PLAIN_TEXT, PageReader
 from agent.search.service import Service
-from agent.state import Hit, Page, SearchResults
-from agent.state.urls import canonical_url
+from agent.state import Hit, Page, SearchResults, canonical_url
 
 PAGE = "https://www.wolframalpha.com/input?i={}"
 MAX_TEXT = 20_000  # characters; it gives 6,800 unless it is asked for more

@@ -26,7 +26,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agent.errors import UsageError
 from agent.server.error_bodies import fault_body
-from agent.state.sanitizing import sanitize_for_display
+from agent.state import sanitize_for_display
 
 #: Paths whose body may be longer. First a report as JSON, in base64 if need be.
 MAX_BODIES = dict.fromkeys(("/api/check", "/api/check/stream"), 12_000_000)

@@ -9,7 +9,7 @@ from fastapi import Request, Response
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
-from agent.state.json_data import InvalidJson, parse_json
+from agent.state import InvalidJson, parse_json
 
 
 class JsonRequest(Request):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from agent.answer.schema import Answer
 from agent.settings import Settings
-from agent.state.json_data import map_texts
+from agent.state import map_texts
 
 
 def hide_paths(answer: Answer, settings: Settings) -> Answer:

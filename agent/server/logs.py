@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from agent.server.live_run import LiveRun
-from agent.state.clock import format_utc
+from agent.state import format_utc
 
 log = logging.getLogger("agent.server")
 

@@ -20,7 +20,7 @@ from agent.server.error_bodies import openai_error
 from agent.server.live_run import Frame, LiveRun
 from agent.server.responses import status_of
 from agent.server.stream import KEEP_ALIVE_COMMENT
-from agent.state.json_data import Json
+from agent.state import Json
 
 
 class ChatReply:

@@ -15,9 +15,7 @@ from starlette.exceptions import HTTPException
 from agent.answer.chat_message import find_run_name
 from agent.evidence.markers import strip_markers
 from agent.server.research_request import Question
-from agent.state import EarlierAnswer
-from agent.state.claims import LONGEST_EARLIER, MAX_EARLIER
-from agent.state.sanitizing import sanitize_line
+from agent.state import LONGEST_EARLIER, MAX_EARLIER, EarlierAnswer, sanitize_line
 
 #: Each model, and the settings that it selects.
 MODELS: dict[str, dict[str, Any]] = {

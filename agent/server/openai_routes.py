@@ -12,7 +12,7 @@ from agent.server.app_state import Backend
 from agent.server.openai_reply import ChatReply
 from agent.server.openai_request import MODELS, ChatRequest, settings_of
 from agent.server.stream import EventStream
-from agent.state.json_data import Json
+from agent.state import Json
 
 
 def add_openai_routes(app: FastAPI, backend: Backend) -> None:

@@ -20,8 +20,7 @@ from agent.errors import UsageError
 from agent.run.run_library import RUN_NAME_PATTERN
 from agent.run.validate_request import MAX_TOPIC_CHARACTERS
 from agent.settings import Settings, make_request
-from agent.state import CitedReport, Frozen, RunRequest
-from agent.state.reports import ReportForm
+from agent.state import CitedReport, Frozen, ReportForm, RunRequest
 
 SHORTEST_TOPIC = 3  # characters
 

@@ -20,7 +20,7 @@ from agent.errors import AgentError, JournalError, NotConfigured, UsageError
 from agent.server.error_bodies import OPENAI_PREFIX, fault_body, fault_status
 from agent.server.live_run import LiveRun
 from agent.settings import Settings
-from agent.state.json_data import Json
+from agent.state import Json
 
 RETRY_AFTER = "5"  # seconds
 EMPTY_QUESTION = "Question cannot be empty"

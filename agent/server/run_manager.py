@@ -26,8 +26,7 @@ from agent.server.live_run import LiveRun, RunSummary
 from agent.server.research_request import Configure, ReportRequest, ResearchRequest
 from agent.server.uploads import DocumentStore
 from agent.settings import Settings
-from agent.state import RunRequest
-from agent.state.clock import utc_now
+from agent.state import RunRequest, utc_now
 
 MAX_KEPT = 64  # finished runs that stay in memory; the journals of others are read
 MAX_LISTED = 200

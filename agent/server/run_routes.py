@@ -21,7 +21,7 @@ from agent.server.outcome import describe_outcome
 from agent.server.responses import delete_named, file_response, require, result_body
 from agent.server.run_manager import MAX_LISTED
 from agent.server.stream import CONTENT, EventStream
-from agent.state.json_data import Json
+from agent.state import Json
 
 #: For OpenAPI: what FastAPI cannot see in the type of a response.
 EVENTS: dict[int | str, Any] = {200: CONTENT, 204: {"description": "There is nothing more"}}

@@ -31,9 +31,7 @@ from agent.search.corpus_documents import MAX_WAIT
 from agent.search.index import delete_index
 from agent.search.open_indexes import index_file
 from agent.settings import Settings, user_folder
-from agent.state import Frozen
-from agent.state.clock import format_utc
-from agent.state.sanitizing import sanitize_line
+from agent.state import Frozen, format_utc, sanitize_line
 
 LIFETIME = 86_400.0  # seconds
 MAX_TOTAL_BYTES = 1_000_000_000  # of all documents

@@ -18,8 +18,7 @@ from pydantic import Field, SecretStr, ValidationError
 from agent.calls.input_file import read_json
 from agent.errors import UsageError
 from agent.settings.fields import Settings
-from agent.state import Frozen
-from agent.state.json_data import get_path
+from agent.state import Frozen, get_path
 
 REMEDY = 'Write it as {"mcpServers": {"NAME": {"command": "...", "args": []}}}, or with "url".'
 

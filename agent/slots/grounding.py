@@ -8,8 +8,7 @@ from agent.evidence import content_words
 from agent.evidence.quoting import anchor_quote, locate_quote, nearest_quote, quoted_sentences
 from agent.slots.conversion import holds_value, is_echo, slot_words, to_typed
 from agent.slots.reply_rows import LeafRow, SlotValue, leaf_rows
-from agent.state import Quote, Scalar, Slot, Source, Statement
-from agent.state.sanitizing import sanitize_line
+from agent.state import Quote, Scalar, Slot, Source, Statement, sanitize_line
 
 LONGEST_OF = 120  # characters of what a value is of
 NEAR = 600  # characters of a page, at its beginning and around a quote, that say what it is of

@@ -18,8 +18,7 @@ from urllib.parse import urlsplit
 from agent.evidence import content_words, fold, split_sentences
 from agent.evidence.credibility import is_reference
 from agent.slots.equivalence import OTHER_THING, same_value
-from agent.state import Source, Statement
-from agent.state.sanitizing import sanitize_line
+from agent.state import Source, Statement, sanitize_line
 
 LEAD = 800  # characters in which a page says what it is about
 LONGEST_LABEL = 120  # characters

@@ -13,9 +13,7 @@ from typing import Any
 
 from agent.errors import UsageError
 from agent.slots.user_patterns import compile_pattern
-from agent.state import Form, Slot
-from agent.state.json_data import Json, get_path
-from agent.state.sanitizing import sanitize_line
+from agent.state import Form, Json, Slot, get_path, sanitize_line
 
 LONGEST = 100_000  # characters of a schema
 DEEPEST = 8  # levels of objects and lists

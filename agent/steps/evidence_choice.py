@@ -6,9 +6,7 @@ from agent.evidence import select_passages
 from agent.evidence.citing import locate_citation
 from agent.evidence.selection import NOTHING, Memory
 from agent.slots.conversion import slot_words
-from agent.state import Reflected, Research, Source
-from agent.state.excerpts import Excerpt
-from agent.state.urls import canonical_url
+from agent.state import Excerpt, Reflected, Research, Source, canonical_url
 
 #: Of the best passage's score: a passage with less is not shown. On the 299 questions of several
 #: hops of the half for tuning, 236 were right at 3,144 tokens a right answer with 0, 236 at 3,059

@@ -20,8 +20,8 @@ from agent.state import (
     Understood,
     Warned,
     index_hits,
+    sanitize_line,
 )
-from agent.state.sanitizing import sanitize_line
 from agent.steps.ask_model import call_failure, reply_event, try_to_ask
 from agent.steps.generate_queries import (
     PLAN_RULE,

@@ -9,8 +9,7 @@ from agent.evidence.credibility import host_owner, is_reference
 from agent.evidence.near_duplicates import are_alike, repeats_hit, repeats_question
 from agent.evidence.proper_names import is_named
 from agent.slots.conversion import slot_words
-from agent.state import Hit, Research, Searched, SearchResults, index_hits
-from agent.state.urls import canonical_url
+from agent.state import Hit, Research, Searched, SearchResults, canonical_url, index_hits
 from agent.steps.independent_sources import find_lone, find_others
 
 #: Pages of a later round that fit what is missing, for each page that a query reads. Of 299

@@ -19,8 +19,7 @@ from agent.documents.reports.source_lists import (
     find_address,
     read_labels,
 )
-from agent.state.reports import MarkForm
-from agent.state.urls import is_web_url
+from agent.state import MarkForm, is_web_url
 
 Spans = Iterable[tuple[int, int, int]]  # start, end, and the number of the line
 

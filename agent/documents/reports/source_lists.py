@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from agent.state.urls import canonical_url, find_urls
+from agent.state import canonical_url, find_urls
 
 DOI = r"(?:\bdoi:?\s*|(?<![\w/.]))10\.\d{4,9}/[^\s\"'<>«»“”()\[\]{},;]+"
 LOCAL = r"\bcorpus:[^\s\\<>\"()\[\]|]+"  # a document of the user's, as answers name it

@@ -12,7 +12,7 @@ from agent.evidence.language import CLOSING, ends_as_question, language_of
 from agent.evidence.prompt_injection import find_instruction
 from agent.evidence.proper_names import find_question_names
 from agent.evidence.words import count_words
-from agent.state.excerpts import RETRACTED, Excerpt
+from agent.state import RETRACTED, Excerpt
 
 _MARK = re.compile(r"^(?:[-*+•‣–>]|\d{1,3}[.)])\s+")
 _FIELD = re.compile(r":\**\s+\S|：")

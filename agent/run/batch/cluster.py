@@ -22,8 +22,7 @@ from agent.run.batch.topics import Topic
 from agent.run.header import journal_path
 from agent.run.resources import SharedResources, open_rate_limits, share_resources
 from agent.settings import Settings, load_settings
-from agent.state import RunRequest
-from agent.state.json_data import Json
+from agent.state import Json, RunRequest
 
 MAX_RETRIES = 5  # of a topic whose worker was lost
 JOURNAL_WAIT = 60.0  # seconds to wait for a journal that an abandoned worker may still hold

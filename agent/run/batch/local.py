@@ -24,8 +24,7 @@ from agent.run.begin import research
 from agent.run.loop import Run
 from agent.run.resources import SharedResources
 from agent.settings import Settings
-from agent.state import RunRequest
-from agent.state.json_data import Json
+from agent.state import Json, RunRequest
 
 
 class LocalEngine:

@@ -25,9 +25,7 @@ from agent.calls.file_lock import lock_file
 from agent.calls.input_file import read_at, read_lines, unreadable
 from agent.errors import JournalError, UsageError
 from agent.run.output_files import output_failure, write_all
-from agent.state import Frozen
-from agent.state.json_data import Json, parse_json
-from agent.state.sanitizing import sanitize_line
+from agent.state import Frozen, Json, parse_json, sanitize_line
 
 OWN_FOLDER = "Name a file in a writable directory."
 _LENIENT = ConfigDict(frozen=True, extra="ignore", strict=True, defer_build=True)

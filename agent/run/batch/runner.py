@@ -14,8 +14,7 @@ from agent.errors import NON_RETRYABLE, JournalError, UsageError
 from agent.run.batch.local import make_error_row, make_fault_row, run_name
 from agent.run.batch.rows import OutputFile, topic_digest
 from agent.run.batch.topics import Topic
-from agent.state import Frozen, RunRequest
-from agent.state.json_data import Json
+from agent.state import Frozen, Json, RunRequest
 
 POLL_SECONDS = 0.2  # between two checks of caps and signals
 MAX_REFUSALS = 3  # consecutive refused topics after which the batch stops

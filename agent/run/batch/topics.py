@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from agent.calls.input_file import decode_lines
 from agent.errors import UsageError
-from agent.state.json_data import InvalidJson, parse_json
+from agent.state import InvalidJson, parse_json
 
 
 class Topic(NamedTuple):

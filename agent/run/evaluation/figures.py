@@ -11,8 +11,7 @@ from agent.calls.budget import CallUsage, round_dollars, sum_usages
 from agent.evidence.markers import strip_markers
 from agent.run.evaluation.questions import EvaluationQuestion
 from agent.run.evaluation.scoring import MetricValue, estimate_mean, estimate_ratio, is_right
-from agent.state import HOLDING
-from agent.state.json_data import Json
+from agent.state import HOLDING, Json
 
 Label = Literal["right", "wrong", "abstained", "failed"]
 #: The text of a prediction without an answer.

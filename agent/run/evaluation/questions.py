@@ -21,8 +21,7 @@ from typing import Any
 
 from agent.calls.input_file import read_text
 from agent.errors import UsageError
-from agent.state import Frozen
-from agent.state.json_data import InvalidJson, parse_json
+from agent.state import Frozen, InvalidJson, parse_json
 
 MAX_BYTES = 500_000_000  # ten times HotpotQA's fullwiki file
 PROMPT_FIELDS = ("prompt", "question", "problem")

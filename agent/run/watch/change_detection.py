@@ -25,9 +25,7 @@ from agent.evidence import fold, split_sentences
 from agent.run.changes import Change, QuotedPage
 from agent.search.parent_pages import pages_of
 from agent.slots.conversion import holds_value
-from agent.state import Outcome, Page, Scalar
-from agent.state.events import Failed
-from agent.state.urls import canonical_url
+from agent.state import Failed, Outcome, Page, Scalar, canonical_url
 
 if TYPE_CHECKING:
     from agent.run.loop import Run

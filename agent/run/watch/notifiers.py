@@ -18,7 +18,7 @@ from agent.run.changes import Known
 from agent.run.output_files import output_failure, print_text, require_writable
 from agent.run.watch.state import Notice
 from agent.run.watch.webhook import check_webhook, post_event
-from agent.state.sanitizing import sanitize_for_display
+from agent.state import sanitize_for_display
 
 if TYPE_CHECKING:
     from agent.settings import Settings

@@ -27,8 +27,7 @@ from agent.run.watch.change_detection import ENOUGH_RUNS, Grounds
 from agent.run.watch.notifiers import Notifier
 from agent.run.watch.state import MAX_RUNS, Doubt, Notice, Pending, WatchFiles, WatchState, watch_id
 from agent.slots.equivalence import same_value
-from agent.state.clock import parse_utc, utc_now
-from agent.state.values import hash_text
+from agent.state import hash_text, parse_utc, utc_now
 
 if TYPE_CHECKING:
     from agent.answer.schema import Answer

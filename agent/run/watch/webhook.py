@@ -20,8 +20,7 @@ from typing import Any
 from agent.errors import ExternalCallError, NotConfigured, ReadFailed, UsageError
 from agent.pages.address_guard import AddressGuard
 from agent.settings import Settings
-from agent.state import Outcome
-from agent.state.clock import utc_now
+from agent.state import Outcome, utc_now
 from agent.version import USER_AGENT
 
 TIMEOUT = 20.0  # seconds

@@ -26,8 +26,7 @@ from agent.calls.transport import find_proxy, load_tls_context
 from agent.errors import ExternalCallError, SearchFailed
 from agent.search.mcp.tool_choice import McpTools, find_tools
 from agent.settings.mcp_servers import McpServer
-from agent.state import Outcome
-from agent.state.sanitizing import strip_markup
+from agent.state import Outcome, strip_markup
 from agent.version import __version__
 
 MAX_MESSAGE = 1_000_000  # bytes; as objects of Python they are 140 MB at worst

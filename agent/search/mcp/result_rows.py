@@ -13,8 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agent.pages.fetch import PLAIN_TEXT
-from agent.state.json_data import InvalidJson, Json, parse_json
-from agent.state.urls import find_urls
+from agent.state import InvalidJson, Json, find_urls, parse_json
 
 if TYPE_CHECKING:
     from mcp.types import CallToolResult, ReadResourceResult

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from agent.errors import ExternalCallError
 from agent.settings.mcp_servers import McpServer
-from agent.state.json_data import get_path
+from agent.state import get_path
 
 if TYPE_CHECKING:
     from mcp.types import Tool

@@ -9,7 +9,7 @@ from agent.documents.formats.xml import Element, attribute, find_all, find_first
 from agent.documents.formats.xml_archive import parse_xml
 from agent.search.scholar.bibliographic import ScholarService
 from agent.search.scholar.records import ARXIV_DOI, make_name
-from agent.state.json_data import Json
+from agent.state import Json
 
 
 class Arxiv(ScholarService):

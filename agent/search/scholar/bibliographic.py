@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from agent.search.scholar.records import build_hit, read_authors
 from agent.search.table_service import TableService, read_fields
 from agent.settings import Settings
-from agent.state import Hit
-from agent.state.json_data import Json
+from agent.state import Hit, Json
 from agent.version import USER_AGENT
 
 MAX_INDEX = 2000  # words of an abstract

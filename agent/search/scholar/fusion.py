@@ -13,8 +13,7 @@ from agent.search.scholar.bibliographic import (
     ScholarService,
     SemanticScholar,
 )
-from agent.state import Hit, work_key
-from agent.state.json_data import Json, get_path
+from agent.state import Hit, Json, get_path, work_key
 
 SERVICES: dict[str, type[ScholarService]] = {
     one.name: one for one in (Crossref, EuropePmc, Arxiv, OpenAlex, SemanticScholar)

@@ -15,9 +15,7 @@ from agent.pages.fetch import PLAIN_TEXT, PageReader
 from agent.search.scholar.bibliographic import contact_headers
 from agent.search.scholar.records import ARXIV_DOI, is_place
 from agent.settings import Settings
-from agent.state import Hit, Page, SearchResults
-from agent.state.json_data import get_path
-from agent.state.urls import canonical_url
+from agent.state import Hit, Page, SearchResults, canonical_url, get_path
 
 MAX_WORKS = 5000  # of a run, whose texts are known
 #: Of the time for a page: what is left is for making a page of the abstract.

@@ -7,10 +7,7 @@ from urllib.parse import quote
 
 from agent.search.hits import MAX_SNIPPET, MAX_TITLE, MAX_URL
 from agent.search.table_service import as_text, read_path
-from agent.state import Hit
-from agent.state.json_data import Json, get_objects, get_path
-from agent.state.sanitizing import sanitize_line, strip_markup
-from agent.state.urls import is_web_url
+from agent.state import Hit, Json, get_objects, get_path, is_web_url, sanitize_line, strip_markup
 
 MAX_ABSTRACT = 6000  # characters
 MAX_AUTHORS = 50

@@ -17,8 +17,7 @@ from agent import state
 from agent.evidence import content_words, estimate_tokens, render_sources, select_passages
 from agent.evidence.bm25 import ranked_length, ranked_text
 from agent.evidence.words import spaced_words
-from agent.state.excerpts import Excerpt
-from agent.state.urls import canonical_url
+from agent.state import Excerpt, canonical_url
 from agent.steps.prompt_rules import escape
 
 RESULTS_SHARE = 0.25  # of the budget: at most this much for lists of search results

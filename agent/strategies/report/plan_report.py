@@ -12,6 +12,12 @@ from agent.calls import Ask, Task, TaskKind
 from agent.evidence import fold
 from agent.settings import Settings
 from agent.state import (
+    LONGEST_LINE,
+    MAX_ASKED,
+    MAX_QUESTIONS,
+    MAX_SEARCHES,
+    MAX_SECTIONS,
+    MAX_THINGS,
     Event,
     Frozen,
     Planned,
@@ -20,16 +26,8 @@ from agent.state import (
     Research,
     SubQuery,
     Warned,
+    sanitize_line,
 )
-from agent.state.plans import (
-    LONGEST_LINE,
-    MAX_ASKED,
-    MAX_QUESTIONS,
-    MAX_SEARCHES,
-    MAX_SECTIONS,
-    MAX_THINGS,
-)
-from agent.state.sanitizing import sanitize_line
 from agent.steps.ask_model import try_to_ask
 from agent.steps.generate_queries import Recency, deduplicate_queries
 from agent.steps.prompt_rules import escape, language_rule, render_topic

@@ -10,8 +10,7 @@ from agent.calls import Task, TaskKind
 from agent.evidence import render_sources
 from agent.evidence.selection import select_quoted
 from agent.settings import Settings
-from agent.state import Finding, Frozen, Research
-from agent.state.excerpts import Excerpt
+from agent.state import Excerpt, Finding, Frozen, Research
 from agent.steps.evidence_choice import select_evidence
 from agent.steps.prompt_rules import (
     DATA_RULE,

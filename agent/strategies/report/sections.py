@@ -16,6 +16,7 @@ from agent.errors import SearchFailed
 from agent.settings import Settings
 from agent.slots.weighing import make_findings
 from agent.state import (
+    MAX_SEARCHES,
     Doubted,
     Event,
     Failed,
@@ -26,10 +27,9 @@ from agent.state import (
     Queried,
     Research,
     Searched,
+    canonical_url,
     index_hits,
 )
-from agent.state.plans import MAX_SEARCHES
-from agent.state.urls import canonical_url
 from agent.steps.page_choice import choose_pages
 from agent.steps.reflect import Reflect
 from agent.steps.web_search import salvage_pages

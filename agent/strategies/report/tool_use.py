@@ -13,8 +13,7 @@ from agent.calls import Read, Search
 from agent.calls.model_tools import ToolCall
 from agent.errors import ExternalCallError
 from agent.evidence.credibility import HOSTILE, SPARED, Blocking, find_blocked, host_kind
-from agent.state import Blocked, Event, Hit, Research, Searched, Warned
-from agent.state.urls import canonical_url
+from agent.state import Blocked, Event, Hit, Research, Searched, Warned, canonical_url
 from agent.steps.ask_model import call_failure
 from agent.steps.web_search import address_queries, read_pages, source_events
 from agent.strategies.report.tool_calls import (

@@ -10,8 +10,7 @@ from pydantic import Field
 from agent.evidence import split_sentences
 from agent.evidence.citing import locate_citation
 from agent.evidence.markers import strip_markers
-from agent.state import Cited, Claim, Frozen, Quote, Source
-from agent.state.sanitizing import sanitize_line
+from agent.state import Cited, Claim, Frozen, Quote, Source, sanitize_line
 
 MAX_SENTENCES = 60  # of a section
 MAX_TEXT_CHARS = 2000  # of a sentence as it is written
