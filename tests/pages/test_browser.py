@@ -75,7 +75,6 @@ Date = Promise = JSON = Array = scrollTo = undefined;
 for (const of of [Element.prototype, Document.prototype]) for (const name of ['outerHTML',
 'documentElement', 'scrollHeight']) Object.defineProperty(of, name, {{get() {{ throw 1 }}}});
 """
-MOVED = f"history.pushState(null, '', '/moved?x=1#part'); root.innerHTML = '<p>{SAYS}</p>'"
 ASKING = f"alert('Cookies?'); root.innerHTML = '<p>' + (confirm('?') ? 'yes' : '{SAYS}') + '</p>'"
 
 
@@ -85,12 +84,11 @@ ASKING = f"alert('Cookies?'); root.innerHTML = '<p>' + (confirm('?') ? 'yes' : '
     [
         (LOADED, SAYS, "/"),
         (ENDLESS, SAYS, "/"),
-        (MOVED, SAYS, "/"),
         (EVIL, SAYS, "/"),
         (ASKING, SAYS, "/"),
         ("location.href = '/other'", SAYS, "/other"),
     ],
-    ids="client endless history evil dialogs navigation".split(),
+    ids="client endless evil dialogs navigation".split(),
 )
 def test_what_scripts_show_is_read(
     web: PageServer, quiet: None, script: str, words: str, path: str

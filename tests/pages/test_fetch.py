@@ -132,18 +132,10 @@ def test_statuses_are_told_apart(
     assert error.outcome == outcome and status[:3] in error.message
 
 
-@pytest.mark.parametrize(
-    ("header", "seconds"),
-    [
-        ("Retry-After: 7", 7.0),
-        ("Retry-After: Sat, 21 Nov 2026 12:00:30 GMT", 30.0),
-    ],
-)
-def test_a_rate_limit_has_an_end(
-    web: PageServer, reader: PageReader, header: str, seconds: float | None
-) -> None:
+def test_a_rate_limit_has_an_end(web: PageServer, reader: PageReader) -> None:
+    header = "Retry-After: Sat, 21 Nov 2026 12:00:30 GMT"
     web.answers["/page"] = reply(b"", "429 Too Many Requests", header)
-    assert failure(reader, f"{web.url}/page").retry_after == seconds
+    assert failure(reader, f"{web.url}/page").retry_after == 30
 
 
 HEADERS = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"

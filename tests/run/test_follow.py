@@ -81,14 +81,8 @@ def test_no_external_call_is_made_where_the_parent_read_the_answer(
     assert answer.topic == FOLLOW_UP and answer.status == "complete" and not answer.degraded
     assert answer.answer == "The founded is 1931 [1]."
     assert [citation.url for citation in answer.citations] == [world.url("firm")]
-    usage = answer.usage
-    assert (usage.searches, usage.pages, usage.rounds, usage.llm_calls) == (0, 0, 0, 3)
-    assert answer.run and answer.run.follows and answer.run.providers == ("parent",)
-    assert answer.run.follows.model_dump() == {
-        "run": "parent",
-        "question": PARENT,
-        "understood": FULL,
-    }
+    assert (answer.usage.searches, answer.usage.pages, answer.usage.llm_calls) == (0, 0, 3)
+    assert answer.run and answer.run.follows and answer.run.follows.understood == FULL
 
 
 def test_only_what_stays_open_is_searched(world: Services, settings: Settings) -> None:
@@ -247,18 +241,13 @@ def test_what_the_earlier_answer_says_does_not_leave_as_a_question(
     assert "was not sent" in " ".join(answer.warnings)
 
 
-def test_what_cannot_be_followed(world: Services, settings: Settings, tmp_path: Path) -> None:
-    def begin(**changes: Any) -> None:
-        research(FOLLOW_UP, settings, **changes)
-
+def test_what_cannot_be_followed(world: Services, settings: Settings) -> None:
     with pytest.raises(UsageError, match="no run to follow"):
-        begin(follow="nobody")
-    parent = path_of(ask_parent(world, settings))
-    with pytest.raises(UsageError, match="both"):
-        begin(follow="parent", replay=parent)
+        research(FOLLOW_UP, settings, follow="nobody")
+    ask_parent(world, settings)
     ask(settings, PARENT, "other")
     ask(settings, FOLLOW_UP, "child", "parent")
     with pytest.raises(UsageError, match="does not follow other"):
-        begin(follow="other", resume="child")
+        research(FOLLOW_UP, settings, follow="other", resume="child")
     with pytest.raises(UsageError, match="another question"):
         research(OPEN, settings, resume="child")

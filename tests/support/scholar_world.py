@@ -102,11 +102,10 @@ def _words(text: str) -> set[str]:
 
 
 class ScholarWorld(Loopback):
-    """A server of all services; `faults` are statuses by service, `asked` what was asked."""
+    """A server of all services; `asked` is what was asked."""
 
     def __init__(self, papers: list[Paper] = PAPERS) -> None:
         self.papers = papers
-        self.faults: dict[str, int] = {}
         self.asked: list[tuple[str, dict[str, str], dict[str, str]]] = []
         self._lock = threading.Lock()
         super().__init__(_handler(self))
@@ -118,17 +117,8 @@ class ScholarWorld(Loopback):
         urls = {f"{name.upper()}_BASE_URL": f"{self.base}/{name}" for name in names}
         keys = {"OPENALEX_API_KEY": "alex-key", "SEMANTIC_SCHOLAR_API_KEY": "s2-key"}
         more = {"SCHOLAR_CONTACT": "me@lab.example", "SEARCH_PROVIDERS": "scholar"}
-        return {
-            **urls,
-            **keys,
-            **more,
-            "ALLOW_PRIVATE_NETWORK": "1",
-            "RESEARCH_AGENT_RESPECT_ROBOTS": "0",
-        }
-
-    def names(self) -> list[str]:
-        """The services that were asked, in order."""
-        return [name for name, _, _ in self.asked]
+        more |= {"ALLOW_PRIVATE_NETWORK": "1", "RESEARCH_AGENT_RESPECT_ROBOTS": "0"}
+        return {**urls, **keys, **more}
 
     def reply(self, path: str, headers: dict[str, str]) -> tuple[int, bytes, str]:
         """Status, body and content type of an address."""
@@ -137,8 +127,6 @@ class ScholarWorld(Loopback):
         parameters = {key: value[0] for key, value in parse_qs(parts.query).items()}
         with self._lock:
             self.asked.append((name, parameters, headers))
-        if name in self.faults:
-            return self.faults[name], b'{"error": "no"}', "application/json"
         if name == "unpaywall":
             return self._unpaywall(unquote(rest))
         if name == "pdf":

@@ -104,8 +104,6 @@ SERVICES = {
         {"results": [{"url": "https://a.org/1", "title": "T", "content": "S"}]},
         {"results": []},
     ),
-}
-SERVICES |= {
     "github": Service(
         CODE["github_repositories"],
         "GET",

@@ -117,7 +117,7 @@ def test_what_cannot_run_says_so_and_loses_nothing(
     assert shown.out == "" and "s3cret" not in shown.err
 
 
-def test_of_two_at_once_one_asks_and_many_questions_come_from_a_file(
+def test_of_two_at_once_one_asks(
     shop: Services, settings: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:
     files = WatchFiles(settings)
@@ -125,10 +125,6 @@ def test_of_two_at_once_one_asks_and_many_questions_come_from_a_file(
         assert is_ours
         status, notices, err = ask(capsys)
     assert (status, notices, shop.model_requests) == (0, [], []) and "Another process" in err
-    Path("many.txt").write_text(f"{QUESTION}\nWhat is the price of the Velmora pump?\n", "utf-8")
-    assert run_command(command, ["many.txt", "--slots", "price", "--once"]) == 0
-    questions = [json.loads(line)["question"] for line in capsys.readouterr().out.splitlines()]
-    assert questions == Path("many.txt").read_text("utf-8").splitlines()
 
 
 class Receiver(Loopback):
