@@ -6,9 +6,9 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -41,21 +41,6 @@ def pid_of(pool: WorkerPool) -> int:
         return worker.pid
 
 
-def start(work: Callable[[], object]) -> tuple[threading.Thread, list[Exception]]:
-    """Run on a thread; the list gets what it raises."""
-    caught: list[Exception] = []
-
-    def run() -> None:
-        try:
-            work()
-        except (UnreadablePage, ReadFailed) as error:
-            caught.append(error)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    return thread, caught
-
-
 def test_a_worker_gives_what_extraction_gives(pool: WorkerPool, data: Path) -> None:
     reader = BodyReader(pool)
     pdf = (data / "pdf" / "multi_page.pdf").read_bytes()
@@ -79,12 +64,12 @@ def test_a_worker_that_ends_costs_one_page_of_many(pool: WorkerPool) -> None:
     BodyReader(pool).read(PAGE)
     first = pid_of(pool)
     os.kill(first, signal.SIGSTOP)
-    thread, caught = start(lambda: BodyReader(pool).read(PAGE))
-    os.kill(first, signal.SIGSEGV)
-    os.kill(first, signal.SIGCONT)
-    thread.join(10)
-    assert not thread.is_alive()
-    assert not caught or "ended the process that reads" in str(caught[0])
+    with ThreadPoolExecutor() as threads:
+        reading = threads.submit(BodyReader(pool).read, PAGE)
+        os.kill(first, signal.SIGSEGV)
+        os.kill(first, signal.SIGCONT)
+        error = reading.exception(10)
+    assert not error or "ended the process that reads" in str(error)
     assert [found.title for found in BodyReader(pool).read_all([PAGE] * 3)] == ["A page"] * 3
 
 
@@ -93,12 +78,12 @@ def test_closing_ends_what_is_read(pool: WorkerPool) -> None:
     reader = BodyReader(pool)
     reader.read(PAGE)
     os.kill(pid_of(pool), signal.SIGSTOP)
-    thread, caught = start(lambda: reader.read(PAGE))
-    assert wait_for(lambda: bool(reader._busy))
-    reader.close()
-    reader.close()
-    thread.join(10)
-    assert not thread.is_alive() and isinstance(caught[0], ReadFailed)
+    with ThreadPoolExecutor() as threads:
+        reading = threads.submit(reader.read, PAGE)
+        assert wait_for(lambda: bool(reader._busy))
+        reader.close()
+        reader.close()
+        assert isinstance(reading.exception(10), ReadFailed)
     with pytest.raises(ReadFailed, match="closed"):
         reader.read(PAGE)
     assert BodyReader(pool).read(PAGE).title == "A page"  # others go on

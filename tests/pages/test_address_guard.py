@@ -86,20 +86,12 @@ def test_only_the_web_is_read(url: str) -> None:
     assert refusal(guard, url).outcome == "forbidden"
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        ["127.0.0.1"],
-        ["93.184.215.14", "127.0.0.1"],
-        ["2606:2800:21f::1", "::1"],
-        ["64:ff9b::7f00:1"],
-        ["169.254.169.254"],
-        ["not an address"],
-    ],
-    ids=str,
-)
-def test_a_public_name_with_a_private_answer_is_refused(web: PageServer, answer: list[str]) -> None:
-    guard = guard_for(web.port, dns_answers(answer))
+PRIVATE = "127.0.0.1|93.184.215.14 127.0.0.1|2606:2800:21f::1 ::1|64:ff9b::7f00:1|169.254.169.254"
+
+
+@pytest.mark.parametrize("answer", [*PRIVATE.split("|"), "no-address"])
+def test_a_public_name_with_a_private_answer_is_refused(web: PageServer, answer: str) -> None:
+    guard = guard_for(web.port, dns_answers(answer.split()))
     failure = refusal(guard, f"http://public.example:{web.port}/")
     assert failure.outcome == "forbidden" and "public.example" in failure.message
     assert "ALLOW_PRIVATE_NETWORK" in failure.remedy

@@ -54,11 +54,8 @@ def test_the_archive_is_not_told_of_an_address_that_is_not_public(
     names = ("intranet", "wiki.corp", "nas.local", "10.0.0.7", "page.example")
     web.answers |= {f"http://{name}/closed": CLOSED for name in names} | {"/closed": CLOSED}
     with PageServer() as archive:
-        more = {
-            "RESEARCH_AGENT_ARCHIVE": "1",
-            "ARCHIVE_BASE_URL": archive.url,
-            "ALLOW_PRIVATE_NETWORK": private,
-        }
+        more = {"RESEARCH_AGENT_ARCHIVE": "1", "ARCHIVE_BASE_URL": archive.url}
+        more["ALLOW_PRIVATE_NETWORK"] = private
         url = f"http://{place}/closed" if place else f"{web.url}/closed"
         error = fail(url, settings_of(tmp_path, **more))
         assert not archive.request_heads

@@ -11,10 +11,7 @@ from hypothesis import strategies as st
 
 from agent.answer.addresses import CorpusAddresses
 from agent.answer.file_formats import FORMATS
-from agent.run.audit_answer import audit_answer
-from agent.settings import Settings
 from tests.support.web import Web, configure_from
-from tests.support.worlds import run_to_end
 
 TEXT = """# Northwind Energy
 
@@ -55,19 +52,6 @@ def test_nothing_that_is_shared_has_a_path(tmp_path: Path, name: str, strategy: 
     journal = home / "runs" / response.json()["run"]["journal"]
     header = json.loads(journal.read_text("utf-8").splitlines()[0])
     assert header["corpus"] == str(corpus)  # only the journal knows
-
-
-def test_an_answer_about_a_corpus_passes_its_audit(tmp_path: Path) -> None:
-    corpus = tmp_path / "corpus"
-    corpus.mkdir()
-    (corpus / "a.md").write_text(TEXT.format(n="4,200"), encoding="utf-8")
-    settings = Settings(offline=True, corpus=corpus, runs_dir=tmp_path, cache_dir=tmp_path)
-    _, answer = run_to_end(QUESTION, settings)
-    assert answer.run and answer.run.journal and answer.citations[0].link == "corpus:a.md"
-    value = answer.model_dump(mode="json")
-    assert audit_answer(value, Path(answer.run.journal))["ok"]
-    value["citations"][0]["url"] = "corpus:other.md"
-    assert not audit_answer(value, Path(answer.run.journal))["ok"]
 
 
 SEGMENT = st.text(st.characters(exclude_characters="/\0", exclude_categories=["Cs"]), min_size=1)
