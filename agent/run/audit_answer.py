@@ -21,28 +21,16 @@ from agent.answer.check_result import CheckResult, build_check_result
 from agent.answer.citations import cite_page
 from agent.answer.formats import report_to_markdown
 from agent.answer.messages import group_claims
-from agent.answer.schema import NEXT_VERSION, Answer, Citation, answer_validator, upgrade_answer
+from agent.answer.schema import NEXT_VERSION, Answer, answer_validator, upgrade_answer
 from agent.calls.journal_reader import read_stored_answers, translate_damage
 from agent.evidence.citing import join_claims
 from agent.evidence.markers import cited_numbers
 from agent.evidence.text_fragments import quote_link
-from agent.evidence.text_tables import find_tables
+from agent.run.audit_values import Failure, check_data, check_slots, find_cited, find_query_fault
 from agent.run.journal_evidence import JournalEvidence, read_evidence
 from agent.run.stored_answer import parse_answer
-from agent.slots.conversion import holds_value
-from agent.slots.slot_data import data_differences
-from agent.state import Claim, Hit, Json, Source, get_path, hash_text, parse_json
-from agent.steps.table_queries import (
-    HEADING,
-    NamedTable,
-    describe_query,
-    run_statement,
-    show_columns,
-)
-from agent.verification.rules import UNCHECKED, Assessment, decide_value, decide_verdict
-
-#: Where in a result, as a path, and what is wrong there.
-Failure = tuple[str, str]
+from agent.state import Claim, Json, get_path, hash_text, parse_json
+from agent.verification.rules import UNCHECKED, Assessment, decide_verdict
 
 
 class Audited(NamedTuple):
@@ -166,8 +154,8 @@ def _find_failures(answer: Answer, evidence: JournalEvidence) -> Iterator[Failur
     yield from _check_citations(answer, evidence)
     yield from _check_markers(answer)
     yield from _check_claims(answer, evidence)
-    yield from _check_slots(answer, evidence)
-    yield from _check_data(answer, evidence)
+    yield from check_slots(answer, evidence)
+    yield from check_data(answer, evidence)
     report = answer.report
     # another version may have written the same values in another way
     own = report_to_markdown(report, answer.claims, answer.citations) if report else ""
@@ -212,11 +200,11 @@ def _check_claims(answer: Answer, evidence: JournalEvidence) -> Iterator[Failure
     if (answer.claims or answer.status == "complete") and text != answer.answer:
         yield "answer", "it is not what its claims say"
     for where, claim in _locate_claims(answer):
-        cited = _find_cited(claim.citations, answer)
+        cited = find_cited(claim.citations, answer)
         for n in sorted(set(claim.citations) - {citation.id for citation in cited}):
             yield where, f"{n} is not among the citations"
         if claim.calculation and claim.calculation.is_query:
-            if fault := _find_query_fault(claim, cited, evidence):
+            if fault := find_query_fault(claim, cited, evidence):
                 yield f"{where}.calculation", fault
             continue
         places = evidence.quote_places(cited)
@@ -231,66 +219,11 @@ def _check_claims(answer: Answer, evidence: JournalEvidence) -> Iterator[Failure
             yield f"{where}.verdict", "it is not what its quotes, numbers and calculation give"
 
 
-def _find_query_fault(claim: Claim, cited: Sequence[Citation], evidence: JournalEvidence) -> str:
-    """Why a claim is not what its SELECT gives over the tables of its pages; "" where it is."""
-    made = claim.calculation
-    pages = {one.id: evidence.pages.get(one.page_sha256, []) for one in cited}
-    if made is None or (claim.verdict, claim.by) != ("supported", "calculation"):
-        return "it is not supported by its calculation"
-    tables = []
-    for operand in made.operands:
-        name, is_heading, _ = operand.text.partition(HEADING)
-        for page in pages.get(operand.citation, [])[:1] if is_heading else ():
-            source = Source(n=operand.citation, page=page, hit=Hit(url=page.url))
-            found = find_tables(page.text)
-            tables += [
-                NamedTable(name, source, t) for t in found if t.heading.start == operand.start
-            ]
-    result = run_statement(made.expression, tables)
-    if isinstance(result, str):
-        return result
-    own = describe_query(made.expression, result, tables)
-    is_said = all(shown in claim.text for shown in show_columns(result))
-    return "" if own == made and is_said else "it is not what its SELECT gives"
-
-
 def _locate_claims(answer: Answer) -> Iterator[tuple[str, Claim]]:
     """The claims of an answer and of its report, each with its path."""
     for path, claims in group_claims(answer).items():
         for i, claim in enumerate(claims):
             yield f"{path}[{i}]", claim
-
-
-def _find_cited(numbers: Sequence[int], answer: Answer) -> list[Citation]:
-    return [citation for citation in answer.citations if citation.id in numbers]
-
-
-def _check_slots(answer: Answer, evidence: JournalEvidence) -> Iterator[Failure]:
-    """Every value and every alternative must be in a quote that is cited for it."""
-    for name, slot in answer.slots.items():
-        if (slot.value is None) != (slot.status == "missing"):
-            yield f"slots.{name}.status", f"it is {slot.status}, and its value {slot.value!r}"
-        values = [("", slot.value, slot.citations)]
-        for i, alternative in enumerate(slot.alternatives):
-            values.append((f".alternatives[{i}]", alternative.value, alternative.citations))
-        for path, value, cited in values:
-            quotes = [(one.quote, one.title) for one in _find_cited(cited, answer)]
-            if value is not None and not any(holds_value(q, value, t) for q, t in quotes):
-                yield f"slots.{name}{path}.value", "none of its quotes has it"
-        stated = Assessment(slot.verdict, slot.by)
-        places = evidence.quote_places(_find_cited(slot.citations, answer))
-        if stated != decide_value(str(slot.value), places, stated if slot.by else None):
-            yield f"slots.{name}.verdict", f"{slot.verdict} is not what checking it says"
-
-
-def _check_data(answer: Answer, evidence: JournalEvidence) -> Iterator[Failure]:
-    """The plain object must have the values of the slots and keep the schema of the run."""
-    if evidence.slots_schema is not None and answer.data is None:
-        yield "data", "the run had a schema of slots, and there is no data"
-    if answer.data is not None:
-        values = {name: slot.value for name, slot in answer.slots.items()}
-        for path, message in data_differences(answer.data, values, evidence.slots_schema):
-            yield f"data.{path}".rstrip("."), message
 
 
 # --- a checked report: every quote, offset and link ----------------------------------------------
