@@ -11,6 +11,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 from agent import state
+from agent.answer.formats import to_markdown
+from agent.answer.json_format import to_json
+from agent.answer.schema import Answer
+from agent.errors import format_error
 from agent.evidence.markers import strip_markers
 from agent.state import sanitize_for_display
 
@@ -162,3 +166,13 @@ def _frame_type(event: state.Event) -> FrameType:
 def _shorten(text: str) -> str:
     line = sanitize_for_display(text)
     return line if len(line) <= MAX_DETAIL_CHARACTERS else line[: MAX_DETAIL_CHARACTERS - 1] + "…"
+
+
+def final_frames(answer: Answer) -> Iterator[tuple[FrameType, str]]:
+    """The last frames of a run: its answer as Markdown and as JSON, or its error; then the end."""
+    if answer.error:
+        yield "error", format_error(answer.error.message, answer.error.remedy)
+    else:
+        yield "report", answer.report.markdown if answer.report else to_markdown(answer)
+        yield "answer", to_json(answer, compact=True).strip()
+    yield "end", answer.status

@@ -14,13 +14,11 @@ from typing import Literal, NamedTuple
 
 from agent.answer.addresses import CorpusAddresses
 from agent.answer.build import build_error_answer
-from agent.answer.event_format import FrameType, to_frames
-from agent.answer.formats import to_markdown
-from agent.answer.json_format import to_json
+from agent.answer.event_format import FrameType, final_frames, to_frames
 from agent.answer.messages import state_of
 from agent.answer.schema import Answer, SlotAnswer, Usage
 from agent.calls.event_log import GrowingList
-from agent.errors import as_agent_error, format_error
+from agent.errors import as_agent_error
 from agent.run.begin import research
 from agent.run.early_passages import describe_wait
 from agent.run.loop import LateRun, Run
@@ -156,16 +154,11 @@ class LiveRun:
     def finish(self, answer: Answer) -> None:
         """Append the last frames: the answer, or its error, and the end."""
         answer = hide_paths(answer, self._settings)
-        text = to_json(answer, compact=True).strip()
+        frames = list(final_frames(answer))
         self.answer = answer
         self._late = LateRun()  # frees its pages
-        if answer.error:
-            self._append_frame("error", format_error(answer.error.message, answer.error.remedy))
-        else:
-            report = answer.report.markdown if answer.report else to_markdown(answer)
-            self._append_frame("report", report)
-            self._append_frame("answer", text)
-        self._append_frame("end", answer.status)
+        for frame_type, detail in frames:
+            self._append_frame(frame_type, detail)
 
     def fail(self, error: BaseException) -> None:
         """Finish with an error. Any exception but an AgentError is an internal error."""
