@@ -30,6 +30,7 @@ USE_NETWORK = {"llm", "pages", "search", "calls/http.py", "calls/gemini_api.py"}
 USE_NETWORK |= {"calls/transport.py", "calls/cache.py"}
 DATA = {"demo"}  # holds no code
 MOST_PACKAGES = 20
+MOST_LEVELS, MOST_IMPORTS, MOST_LINES = 10, 15, 350
 NETWORK = set("socket ssl http requests urllib3 httpx2 httpcore2 google serpapi".split())
 HEAVY = "fastapi starlette uvicorn mcp pydantic google requests httpx2 jsonschema".split()
 HEAVY += "trafilatura rich dotenv".split()
@@ -177,3 +178,34 @@ def test_quantities_have_one_interface() -> None:
         if not file.is_relative_to(inside):
             parts = [name.split(".") for name in imports(file) if "evidence.quantities" in name]
             assert all(len(names) == 4 for names in parts), file
+
+
+def graph() -> dict[str, set[str]]:
+    """The modules of `agent/` that each module imports, wherever in it and for types too."""
+    names = {".".join(file.relative_to(ROOT).with_suffix("").parts): file for file in FILES}
+    modules = {name.removesuffix(".__init__"): file for name, file in names.items()}
+    return {
+        name: {one if one in modules else one.rpartition(".")[0] for one in imports(file)}
+        & modules.keys() - {name, "agent"}
+        for name, file in modules.items()
+    }
+
+
+def test_no_modules_import_each_other_in_a_circle_and_none_imports_many() -> None:
+    left = graph()
+    assert not {name: len(of) for name, of in left.items() if len(of) > MOST_IMPORTS}
+    while free := {name for name, of in left.items() if not of & left.keys()}:
+        left = {name: of for name, of in left.items() if name not in free}
+    assert not left.keys() - {"agent"}
+
+
+def test_files_and_the_floors_of_packages_are_few() -> None:
+    long = {str(file): len(file.read_text("utf-8").splitlines()) for file in FILES}
+    assert not {file: lines for file, lines in long.items() if lines > MOST_LINES}
+    below = {name: set[str]() for name in PACKAGES}
+    for file in FILES:
+        below.get(package_of(file), set()).update(imported_packages(file) - {package_of(file)})
+    levels: dict[str, int] = {}
+    for name in PACKAGES:  # from the ground up
+        levels[name] = 1 + max((levels[one] for one in below[name]), default=0)
+    assert max(levels.values()) <= MOST_LEVELS
