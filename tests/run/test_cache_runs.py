@@ -11,7 +11,6 @@ from agent.answer.schema import Answer
 from agent.run.begin import research
 from agent.run.loop import Run
 from agent.settings import Settings
-from agent.state import Searched
 from tests.support.services import Services
 from tests.support.thinker import Fact, Thinker
 
@@ -49,15 +48,12 @@ def run_to_end(settings: Settings) -> tuple[Run, Answer]:
 def test_a_second_run_asks_only_the_model(world: Services, settings: Settings) -> None:
     _, first = run_to_end(settings)
     wire = len(world.search_queries), len(world.page_requests)
-    run, second = run_to_end(settings)
+    _, second = run_to_end(settings)
     assert (len(world.search_queries), len(world.page_requests)) == wire == (2, 2)
     assert first.status == second.status == "complete" and first.answer == second.answer
     assert first.citations == second.citations  # the time of reading too
     assert not second.warnings and not second.degraded
     assert world.tasks() == ["generate_queries", "reflect", "verify"] * 2
-    details = [attempt.detail for attempt in second.attempts if attempt.what == "search"]
-    assert details and all(detail.startswith("from the cache, 20") for detail in details)
-    assert {event.found.provider for event in run.research.events_of(Searched)} == {"serpapi"}
     journal = Path(second.run.journal or "").read_text("utf-8") if second.run else ""
     assert "Argentina won the cup" in journal  # the run can be replayed without the cache
 

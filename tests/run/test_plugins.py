@@ -58,16 +58,6 @@ def test_a_question_is_answered_with_parts_of_another_package_alone(home: Path) 
     assert json.loads(in_pipe("audit", "a.json", home=home, **environment).out)["ok"] is True
 
 
-def test_a_package_that_cannot_be_loaded_is_named(home: Path) -> None:
-    broken = "\n[research_agent.models]\nbroken = research_agent_example:nothing\n"
-    site = install(home, broken.replace("[research_agent.models]", "[research_agent.other]"))
-    assert in_pipe(TOPIC, "--llm", "parrot", "--search", "notes", home=home, **site).status == 0
-    file = next((home / "site").glob("*/entry_points.txt"))
-    file.write_text(file.read_text().replace("make_parrots", "nothing"))
-    done = in_pipe(TOPIC, "--llm", "parrot", home=home, **site)
-    assert done.status == 2 and "parrot of the package research-agent-example" in done.err
-
-
 def test_a_name_of_our_own_cannot_be_taken(home: Path) -> None:
     site = install(home)
     file = next((home / "site").glob("*/entry_points.txt"))

@@ -120,6 +120,14 @@ def test_what_is_asked_says_who_asks_and_since_when(papers: ScholarWorld, tmp_pa
 
 
 @pytest.mark.parametrize("name", list(SERVICES))
+def test_each_service_finds_a_work(name: str, papers: ScholarWorld, tmp_path: Path) -> None:
+    paper = next(one for one in PAPERS if name in one.services)
+    service = SERVICES[name](settings_of(papers, tmp_path), SearchOptions())
+    first = service.search(f"{paper.drug} {paper.endpoint}")[0]
+    assert first.title.rstrip(".") == paper.title and paper.drug in first.snippet
+
+
+@pytest.mark.parametrize("name", list(SERVICES))
 @pytest.mark.parametrize(
     ("reply", "outcome"),
     [

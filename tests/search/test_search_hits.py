@@ -50,11 +50,10 @@ def test_queries_are_cleaned_and_cut_at_a_word(query: str, sent: str) -> None:
     assert engine.asked == [sent] and len(sent) <= 500
 
 
-@pytest.mark.parametrize("query", ["", " \n\t", "\x00\x01"])
-def test_an_empty_query_is_refused_without_asking(query: str) -> None:
+def test_an_empty_query_is_refused_without_asking() -> None:
     engine = Engine((HIT,))
     with pytest.raises(SearchFailed) as caught:
-        SearchChain([engine])(query)
+        SearchChain([engine])(" \x00\n\t")
     assert caught.value.outcome == "rejected" and not engine.asked
 
 
