@@ -29,20 +29,9 @@ from agent.pages.address_guard import AddressGuard
 from agent.slots.conversion import holds_value, to_typed
 from agent.slots.reply_rows import leaf_rows
 from agent.slots.slot_schema import slots_of
-from agent.state import (
-    Claim,
-    Draft,
-    Hit,
-    Page,
-    Source,
-    canonical_url,
-    find_urls,
-    is_web_url,
-    sanitize_for_display,
-    sanitize_line,
-    strip_markup,
-    url_scheme,
-)
+from agent.state import Claim, Draft, Hit, Page, Source
+from agent.state.sanitizing import sanitize_for_display, sanitize_line, strip_markup
+from agent.state.urls import canonical_url, find_urls, is_web_url, url_scheme
 from agent.steps.generate_queries import MakeQueries
 from agent.steps.reading_tasks import CheckCoverage
 from agent.steps.synthesize import WriteAnswer
