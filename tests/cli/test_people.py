@@ -90,6 +90,20 @@ def test_help_of_a_command_needs_no_extra(word: str, tmp_path: Path) -> None:
     assert done.status == 0 and done.out.startswith(f"Usage: research-agent {word} ")
 
 
+def test_a_misspelt_command_is_refused_with_its_name(tmp_path: Path) -> None:
+    done = in_pipe("chekc", "--offline", home=tmp_path)
+    assert done.status == 2 and not done.out and "Did you mean research-agent check?" in done.err
+
+
+def test_the_format_is_that_of_the_option_or_of_the_file(tmp_path: Path) -> None:
+    out = tmp_path / "answer.html"
+    asked = ("--offline", "Who founded LEGO?", "--format", "markdown", "--out", str(out))
+    done = in_pipe(*asked, home=tmp_path)
+    assert done.status == 0 and done.out.startswith("# Who founded LEGO?")
+    html = in_pipe(*asked[:2], "--out", str(out), home=tmp_path)
+    assert html.status == 0 and out.read_text("utf-8").startswith("<!doctype html>")
+
+
 def test_a_question_that_begins_with_a_command_has_a_remedy(tmp_path: Path) -> None:
     """Its words are not repeated: values may be keys."""
     done = in_pipe("serve", "coffee", "in", "Rome", home=tmp_path)
