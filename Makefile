@@ -19,7 +19,7 @@ demo: $(VENV)/runtime ## Answer a question with no key, no model and no network
 	@$(PY) -m compileall -q agent >&2
 	@$(VENV)/bin/research-agent --offline "Who won the 2022 FIFA World Cup?"
 
-test: $(VENV)/dev ## Run the fast tests on all cores, in three minutes; ARGS="-k name" for some
+test: $(VENV)/dev ## Run the fast tests on all cores, in two minutes; ARGS="-k name" for some
 	@$(PYTEST) -m "not slow" $(HOUSE:%=--ignore=%) $(ARGS)
 
 test-slow: $(VENV)/dev ## Run the slow tests: kills, hangs, hostile input, a browser
