@@ -1,4 +1,4 @@
-"""QueryGuard: no search query gives away a key, the instructions of a prompt, or a page's text.
+"""EgressFilter: no search query gives away a key, the instructions of a prompt, or a page's text.
 
 A page may order a model to put parts of its prompt into a query. What a query repeats of a prompt
 is found word for word, also backwards, in rot13, base64 or hexadecimal. Other spellings and small
@@ -28,7 +28,7 @@ _DENSE_LETTER = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
 _ENCODED = re.compile(r"[A-Za-z0-9+/_-]{16,}")
 
 
-class QueryGuard:
+class EgressFilter:
     """Refuses queries that repeat a secret, or text of the prompts that it has watched."""
 
     def __init__(self, secrets: Iterable[str], topic: str) -> None:

@@ -34,7 +34,7 @@ from agent.llm.model import (
     describe_window,
     find_reply_limit,
 )
-from agent.llm.reply_forms import FormLadder
+from agent.llm.reply_forms import ReplyForms
 from agent.llm.schemas import sent_schema, strict_schema
 from agent.llm.tool_messages import append_transcript, split_conversation
 from agent.state import get_path
@@ -61,7 +61,7 @@ class Anthropic(HttpModel):
     ) -> None:
         self.name = name
         self._price = price
-        self.forms = FormLadder(*SCHEMA_FORMS)
+        self.forms = ReplyForms(*SCHEMA_FORMS)
         self._takes_effort = True
         self._most_reply = MAX_TOKENS  # of the model, once a refusal named them
         self._replays_turns = True  # if not, earlier turns are sent as text

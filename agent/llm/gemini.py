@@ -23,7 +23,7 @@ from agent.llm.model import (
     describe_problem,
     describe_window,
 )
-from agent.llm.reply_forms import FormLadder
+from agent.llm.reply_forms import ReplyForms
 
 if TYPE_CHECKING:
     from google.genai import Client
@@ -46,7 +46,7 @@ class Gemini(HttpModel):
         self._connection = connection
         self._price = price
         self._takes_thinking = True
-        self.forms = FormLadder("")  # its own, which binds a reply
+        self.forms = ReplyForms("")  # its own, which binds a reply
 
     def _drop_option(self, task: Task[Any], form: str, refusal: ModelFailed) -> bool:
         refuses = refusal.outcome == "rejected" and task.thinking and "think" in refusal.message

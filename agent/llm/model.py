@@ -11,7 +11,7 @@ from pydantic import field_validator
 from agent.calls import Task
 from agent.calls.prices import Price
 from agent.errors import ModelFailed
-from agent.llm.reply_forms import FormLadder
+from agent.llm.reply_forms import ReplyForms
 from agent.state import Frozen
 
 MAX_TOKENS = 10**10  # of one reply: no service counts so many
@@ -63,7 +63,7 @@ class Model(Protocol):
     """One model of one provider.
 
     It may have `streams`, if true: it ends by itself where its service is silent. And `thinks`: it
-    may think before it replies. And `forms`, a FormLadder: which JSON mode its next requests use.
+    may think before it replies. And `forms`, a ReplyForms: which JSON mode its next requests use.
     """
 
     provider: str
@@ -92,7 +92,7 @@ class HttpModel:
     """What models over HTTP have in common: options that are given up, a price, no connection."""
 
     _price: Price | None = None
-    forms: FormLadder
+    forms: ReplyForms
     #: One request, in a form; and whether an option that a refusal names is left out, or lowered.
     _generate: Callable[[Task[Any], str, str], Generation]
     _drop_option: Callable[[Task[Any], str, ModelFailed], bool]

@@ -14,7 +14,7 @@ from agent.calls import AnswerT, Reply, Task, TaskKind, run_with_timeout
 from agent.errors import ANOTHER_MODEL, NON_RETRYABLE, ModelFailed, Spent
 from agent.llm.model import Generation, Model
 from agent.llm.replies import parse_reply
-from agent.llm.reply_forms import FormLadder
+from agent.llm.reply_forms import ReplyForms
 from agent.state import Attempt, ModelCost, Outcome
 
 _RETRYABLE: frozenset[Outcome] = frozenset({"rate_limited", "unavailable", "timeout"})
@@ -123,7 +123,7 @@ class ModelChain:
         }
 
     def _ask(self, model: Model, attempts: _TaskAttempts[AnswerT]) -> Reply[AnswerT]:
-        forms = getattr(model, "forms", None) or FormLadder("")
+        forms = getattr(model, "forms", None) or ReplyForms("")
         forms_tried: list[str] = []
         attempts.correction = ""
         while forms_tried.count(forms.current) < MAX_ASKED:

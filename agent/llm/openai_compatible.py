@@ -31,7 +31,7 @@ from agent.llm.model import (
 )
 from agent.llm.openai_stream import is_stream, join_stream
 from agent.llm.openai_tools import declare_tools, extract_text, extract_turn_json, replay_messages
-from agent.llm.reply_forms import FormLadder
+from agent.llm.reply_forms import ReplyForms
 from agent.llm.schemas import sent_schema
 from agent.llm.tool_messages import append_transcript, request_correction, split_conversation
 from agent.state import get_objects, get_path
@@ -81,7 +81,7 @@ class OpenAICompatible(HttpModel):
         self._key = key
         self._timeout = timeout
         self._price = price
-        self.forms = FormLadder(*SCHEMA_FORMS)
+        self.forms = ReplyForms(*SCHEMA_FORMS)
         self._most_reply: int | None = None  # tokens, once a refusal named them
         self.thinks = urlsplit(base_url).hostname == OPENAI_HOST
         self._options = set(OPTION_WORDS) - (set() if self.thinks or takes_effort else {"effort"})

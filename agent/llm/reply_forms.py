@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-class FormLadder:
+class ReplyForms:
     """The forms of a server, the best first. The first one with a readable reply is kept.
 
     Threads share it: what one of them says of a form that is no longer the current one is ignored.

@@ -8,7 +8,7 @@ from typing import Any
 
 from agent.calls import ExternalCalls, Parent, Task, spawn
 from agent.calls.budget import Budget, Caps, sum_usage
-from agent.calls.egress_filter import QueryGuard
+from agent.calls.egress_filter import EgressFilter
 from agent.calls.journal import Journal
 from agent.calls.journal_lines import parent_of
 from agent.calls.rate_limits import RateLimiter
@@ -54,7 +54,7 @@ def compose_calls(
     waited, is_rendering = rate_limiter.seconds_waited, retriever.is_rendering
     context = CallContext(journal, budget, settings.patience, waited, is_rendering)
     chain = _make_chain(settings, models, orders, budget, rate_limiter)
-    guard = QueryGuard(secrets_of(settings), str(journal.header["topic"]))
+    guard = EgressFilter(secrets_of(settings), str(journal.header["topic"]))
     warm_up = spawn(chain.warm)  # the first reply takes longest: its import and request go first
     retriever.warms.insert(0, lambda: wait([warm_up], timeout=WARM_UP_TIMEOUT))
     retriever.closes.append(chain.close)

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 from agent.calls import Reply, Task, Thinking
 from agent.calls.budget import Budget, Cost
 from agent.calls.deadline import WaitLimits
-from agent.calls.egress_filter import QueryGuard
+from agent.calls.egress_filter import EgressFilter
 from agent.calls.journal import Journal, call_key
 from agent.calls.recorded_call import RecordedCall
 from agent.errors import ExternalCallError, Halt
@@ -63,7 +63,7 @@ class RecordedAsk(RecordedCall[Task[Any], Reply[Any]]):
         chain: ModelChain,
         orders: Orders,
         settings: Settings,
-        guard: QueryGuard,
+        guard: EgressFilter,
     ) -> None:
         waits = WaitLimits(ASK_TIMEOUT, ASK_TIMEOUT, context.rate_limit_wait)
         super().__init__(context.journal, waits)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from agent.answer.addresses import CorpusAddresses
-from agent.calls.egress_filter import QueryGuard
+from agent.calls.egress_filter import EgressFilter
 from agent.calls.rate_limits import RateLimiter
 from agent.run.resources import open_rate_limits
 from agent.run.retriever import Retriever, find_corpus
@@ -32,7 +32,7 @@ def search_once(query: str, settings: Settings, retriever: Retriever) -> Json:
 
     Raises SearchFailed where no provider answered, UsageError for a query that holds a secret.
     """
-    QueryGuard(secrets_of(settings), "").check(query)
+    EgressFilter(secrets_of(settings), "").check(query)
     found = retriever.search(query)
     shorten = CorpusAddresses(str(find_corpus(settings) or "")).shorten_url
     docs = [

@@ -23,7 +23,7 @@ from agent.errors import NOTHING_SPENT, SearchFailed, Spent
 from agent.pages.address_guard import AddressGuard
 from agent.pages.download import Downloader
 from agent.search.hits import parse_hit
-from agent.search.paid_providers import PaidHits, Terms
+from agent.search.paid_terms import PaidHits, Terms
 from agent.search.search_options import SearchOptions
 from agent.settings import Settings
 from agent.state import Hit, utc_today

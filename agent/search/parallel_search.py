@@ -7,7 +7,7 @@ from functools import partial
 
 from agent.calls import spawn
 from agent.errors import SearchFailed
-from agent.search.paid_providers import PaidHits
+from agent.search.paid_terms import PaidHits
 from agent.search.provider_chain import SearchChain
 from agent.search.search_options import SearchOptions
 from agent.search.table_service import TableService

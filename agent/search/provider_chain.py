@@ -14,7 +14,7 @@ from agent.calls.contract import FOR_OWN, FOR_RESEARCH
 from agent.errors import NOTHING_SPENT, SearchFailed, Spent
 from agent.search.circuit_breaker import ANSWERED, MAX_WAIT, CircuitBreaker
 from agent.search.hits import MAX_QUERY, clean_hits
-from agent.search.paid_providers import PaidHits, PaidQueries
+from agent.search.paid_terms import PaidHits, PaidQueries
 from agent.search.search_options import SearchOptions
 from agent.state import Attempt, Hit, Outcome, SearchResults, sanitize_line, utc_now
 

@@ -11,7 +11,7 @@ from agent.errors import UsageError
 from agent.search.code import Code
 from agent.search.duckduckgo import DuckDuckGo
 from agent.search.google_grounding import GoogleGrounding
-from agent.search.paid_providers import Terms
+from agent.search.paid_terms import Terms
 from agent.search.parallel_search import SideBySide
 from agent.search.provider_chain import Provider, SearchChain
 from agent.search.scholar.fusion import Scholar

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent.search.google import parse_page
+from agent.search.google_results import parse_page
 from agent.search.service import Service
 from agent.state import Hit
 

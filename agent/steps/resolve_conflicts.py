@@ -33,7 +33,9 @@ class _Text(NamedTuple):
     conflicts: tuple[Claim, ...]  # of a report, which has a section of them
 
 
-def settle(verified: Verified, research: Research, judge: Callable[[Quote], Claim]) -> Verified:
+def resolve_conflicts(
+    verified: Verified, research: Research, judge: Callable[[Quote], Claim]
+) -> Verified:
     """The checked answer as it is given; `judge` gives a sentence of a page its verdict.
 
     Where no sentence with a citation is left, those that the slots were filled from are the answer.
@@ -65,7 +67,7 @@ def settle(verified: Verified, research: Research, judge: Callable[[Quote], Clai
 
 
 def find_added(verified: Verified, research: Research) -> tuple[Quote, ...]:
-    """The sentences of pages that `settle` adds to an answer, for a judge to see."""
+    """The sentences of pages that `resolve_conflicts` adds to an answer, for a judge to see."""
     builder = _ClaimBuilder(research.sources, claim_quote)
     findings = verified.findings or tuple(research.findings.values())
     _arrange(verified, findings, research, builder)

@@ -13,7 +13,7 @@ from agent.state import Claim, Draft, Event, Research, Verified, Warned
 from agent.steps.ask_model import NO_REPLY, reply_event
 from agent.steps.judges import Docket, JudgeClaims, judge_groups, no_judge_event, render_claims
 from agent.steps.prompt_rules import CITE_RULE, DATA_RULE, escape, language_rule
-from agent.steps.resolve_conflicts import find_added, settle
+from agent.steps.resolve_conflicts import find_added, resolve_conflicts
 from agent.verification.claim_batch import ClaimBatch
 from agent.verification.rules import FAILING
 
@@ -76,7 +76,7 @@ class Verify:
                 yield from self._judge_open_claims(batch, research)
         verified = batch.to_verified(drop=drop)
         yield from (Warned(message=message) for message in _failure_warnings(verified, batch))
-        yield settle(verified, research, batch.judge_added)
+        yield resolve_conflicts(verified, research, batch.judge_added)
 
     def _judge_open_claims(self, batch: ClaimBatch, research: Research) -> Iterator[Event]:
         """Ask for the verdicts of the open claims, so many in each call."""

@@ -14,7 +14,7 @@ from agent.errors import SearchFailed, Spent
 from agent.pages.address_guard import AddressGuard
 from agent.run.begin import research
 from agent.search.google_grounding import USD_PER_SEARCH, GoogleGrounding
-from agent.search.paid_providers import PaidHits
+from agent.search.paid_terms import PaidHits
 from agent.search.providers import build_search_chain
 from agent.search.search_options import SearchOptions
 from agent.settings import Settings, parse_settings

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.calls.egress_filter import MAX_RULE_LETTERS, MAX_TEXT_LETTERS, QueryGuard
+from agent.calls.egress_filter import MAX_RULE_LETTERS, MAX_TEXT_LETTERS, EgressFilter
 from agent.errors import SearchFailed
 from agent.settings import parse_settings
 from agent.settings.mcp_servers import secrets_of
@@ -80,8 +80,8 @@ def test_a_query_that_was_not_sent_is_reported(scene: Scene) -> None:
     assert any("was not sent" in result for result in results)
 
 
-def make_guard(text: str = NOTES, topic: str = TOPIC) -> QueryGuard:
-    guard = QueryGuard([GEMINI_KEY, "", "short"], topic)
+def make_guard(text: str = NOTES, topic: str = TOPIC) -> EgressFilter:
+    guard = EgressFilter([GEMINI_KEY, "", "short"], topic)
     evidence = (Excerpt(source=1, title="T", url="https://e.org/", passages=(text,)),)
     guard.watch(WriteAnswer(topic=topic, evidence=evidence))
     return guard
@@ -90,7 +90,7 @@ def make_guard(text: str = NOTES, topic: str = TOPIC) -> QueryGuard:
 def test_no_query_may_hold_a_key_of_a_search_service() -> None:
     settings = parse_settings({"EXA_API_KEY": "exa-0123456789abcdef"})
     with pytest.raises(SearchFailed):
-        QueryGuard(secrets_of(settings), TOPIC).check("who said exa-0123456789abcdef?")
+        EgressFilter(secrets_of(settings), TOPIC).check("who said exa-0123456789abcdef?")
 
 
 RULES = WriteAnswer(topic=TOPIC).system_prompt()

@@ -1,4 +1,4 @@
-"""Detects pages shown instead of content: captchas, consent, age gates, login, JavaScript.
+"""Detects pages shown instead of content: paywalls, captchas, consent, age gates, login.
 
 Their words are in `paywall_detection.toml`. A page that begins with a notice counts only if hardly
 anything else is left of it: many honest pages begin with one.

@@ -16,7 +16,7 @@ from agent.pages.fallbacks import ANY, Fallback, FallbackReader
 from agent.search.hits import MCP_SCHEME, parse_hit
 from agent.search.mcp.result_rows import Row, read_document, read_resource, read_rows
 from agent.search.mcp.tool_choice import ADDRESSES, McpTool
-from agent.search.paid_providers import PaidHits
+from agent.search.paid_terms import PaidHits
 from agent.settings import Settings
 from agent.settings.mcp_servers import McpServer, find_mcp_servers
 from agent.state import Attempt, Hit, Page, SearchResults

@@ -35,7 +35,7 @@ from agent.state import (
     Source,
     Verified,
 )
-from agent.steps.resolve_conflicts import settle as settle_told
+from agent.steps.resolve_conflicts import resolve_conflicts
 from agent.steps.synthesize import build_abstention
 from agent.verification.claim_batch import ClaimBatch
 from tests.support.typed_slots import build_source
@@ -60,7 +60,7 @@ def read(
 def settle(verified: Verified, research: Research) -> Verified:
     """An answer as it is given where nobody judged."""
     batch = ClaimBatch(Answered(text="", claims=(), quotes=()), research)
-    return settle_told(verified, research, batch.judge_added)
+    return resolve_conflicts(verified, research, batch.judge_added)
 
 
 def quote(source: Source, text: str) -> Quote:
